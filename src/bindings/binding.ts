@@ -10,6 +10,7 @@ import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
+import type { ClientBodies } from './given/given-bodies.js';
 import type { NeededExport } from './needed-export.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
@@ -51,6 +52,8 @@ export interface AccountContext<Shared = unknown> {
   readonly limits: ResolvedLimits;
   /** The result of the row's own `share`. */
   readonly shared: Shared;
+  /** How the application's own client gives it bodies as streams. @default without a time to read them */
+  readonly given?: ClientBodies;
   /** @throws EdgeError EDGE_ACCOUNT_REMOVED when the account is gone, though another one may have its id */
   check?(): void;
 }
@@ -174,7 +177,7 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
 export interface RemoteClient<Config, Shared, Client extends object> {
   /** What the client calls. The context has no `check`: that is for the process of the client. */
   service(context: AccountContext<Shared>, config: Config): Service;
-  client(service: Service): Client;
+  client(service: Service, given?: ClientBodies): Client;
 }
 
 /** Rows of the list: each takes the configuration that its own schema has checked, and what it has shared itself. */

@@ -5,18 +5,22 @@ import { ReadableStream } from 'node:stream/web';
 import { OWN_WORK } from '../quotas/host/call-work.js';
 import type { ClientPlatform, ClientStream } from './client-platform.js';
 import { cancelQuietly } from './external-stream.js';
+import { type ClientBodies, UNTIMED } from './given/given-bodies.js';
 import type { Service, ServiceBody } from './service.js';
 
 /** Up to this many bytes are copied at once; larger buffers are copied in chunks. */
 const WHOLE_BYTES = 64 * 1024;
 
-export function hostPlatform(service: Service): ClientPlatform<ReadableStream<Uint8Array>, Blob> {
+export function hostPlatform(
+  service: Service,
+  given: ClientBodies = UNTIMED,
+): ClientPlatform<ReadableStream<Uint8Array>, Blob> {
   return {
     call: async (method, args, body) => {
       const owned = body === null ? null : ownedBody(body);
       const reply = await service({ method, args, body: owned, signal: NEVER, work: OWN_WORK });
       const { headText } = reply;
-      return { head: headText === undefined ? reply.head : JSON.parse(headText), body: answerBody(reply.body) };
+      return { head: headText === undefined ? reply.head : JSON.parse(headText), body: answerBody(reply.body, given) };
     },
     ReadableStream,
     Blob,
@@ -68,32 +72,12 @@ function bytesOf(chunk: unknown): Uint8Array {
   throw new TypeError(`The stream given as the value has a chunk of type ${typeof chunk}, its chunks must be bytes`);
 }
 
-function answerBody(body: ServiceBody | null | undefined): Uint8Array | ReadableStream<Uint8Array> | null {
+function answerBody(
+  body: ServiceBody | null | undefined,
+  { bodies, of }: ClientBodies,
+): Uint8Array | ReadableStream<Uint8Array> | null {
   if (body === null || body === undefined) return null;
-  return body instanceof Uint8Array ? body : streamOf(body);
-}
-
-/** Asks for a chunk when the reader does. */
-function streamOf(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  return new ReadableStream(
-    {
-      type: 'bytes',
-      async pull(controller) {
-        const { done, value } = await iterator.next();
-        if (!done) controller.enqueue(value);
-        else {
-          controller.close();
-          // A reader that brought its own buffer waits for an answer.
-          controller.byobRequest?.respond(0);
-        }
-      },
-      async cancel() {
-        await iterator.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  return body instanceof Uint8Array ? body : bodies.stream(of, body);
 }
 
 function isDisturbed(stream: ReadableStream): boolean {

@@ -1,6 +1,7 @@
 /** The parts of a host that its accounts use. */
 import type { FunctionContext } from '../bindings/binding.js';
 import type { LocalSend } from '../bindings/egress/transport.js';
+import type { GivenBodies } from '../bindings/given/given-bodies.js';
 import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/isolate-cache.js';
 import type { IsolateGate } from '../pool/isolate-gate.js';
@@ -33,6 +34,8 @@ export interface AccountHost {
   /** The account's share of the host. */
   readonly share: HostShare;
   readonly idleHttpMs: number;
+  /** Gives the application bodies as streams. */
+  readonly bodies: GivenBodies;
   readonly now: () => number;
   readonly cache: IsolateCache;
   /** The places of isolates, those of other accounts included. */

@@ -197,6 +197,7 @@ export class Account implements BindingClients {
       account: this.id,
       shared: this.#host.bindings.shared(cacheBinding),
       check: () => this.#check(),
+      given: { bodies: this.#host.bodies, of: `a cache of account "${this.id}"` },
       get limits() {
         return context.limits;
       },
@@ -220,7 +221,7 @@ export class Account implements BindingClients {
    */
   client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
     this.#check();
-    return this.#host.bindings.client(row, this.#bindingContext(), config);
+    return this.#host.bindings.client(row, this.#bindingContext(), config, this.#host.bodies);
   }
 
   /**

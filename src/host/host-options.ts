@@ -133,6 +133,12 @@ export interface EdgeHostOptions {
    * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default 3600000 (one hour)
    */
   readonly idleHttpMs?: number;
+  /**
+   * A body that the application was given as a stream and that nobody reads for so long is cancelled, with the event `warning` (EDGE_BODY_UNREAD): that of a
+   * response, of a result, of an object. One that has a reader, such as a slow client, has `idleHttpMs`. While the account is refused new work because of
+   * what is held for it, a second is the most. 1 or more, in milliseconds; `Infinity` for none. @default 60000 (one minute)
+   */
+  readonly unreadMs?: number;
   /** When a connection of a function is free again: with the end of the response's body, or with its headers. @default 'body' */
   readonly connectionSlotRelease?: ConnectionSlotRelease;
   /** Counters of request rates shared with other hosts: needs the package `redis`. @default counters of this host alone */
@@ -212,6 +218,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'hostHeapBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
   'hostBufferBytes?': wholeNumber(MEBIBYTE, MAX_BYTES, 'bytes'),
   'idleHttpMs?': wholeNumberOrInfinity(1000, 'ms'),
+  'unreadMs?': wholeNumberOrInfinity(1, 'ms'),
   'connectionSlotRelease?': choice(['body', 'headers']),
   'quotas?': object({ 'redis?': text() }),
   'egress?': EGRESS,
@@ -265,6 +272,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     hostHeapBytes: defaultHeapBytes(),
     hostBufferBytes: partOfMemory(4),
     idleHttpMs: 3_600_000,
+    unreadMs: 60_000,
     connectionSlotRelease: 'body',
     egress: {},
     outbound: undefined,

@@ -1,5 +1,6 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GivenBodies } from '../bindings/given/given-bodies.js';
 import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
 import type { Management, ManagementOptions } from '../management/management.js';
 import type {
@@ -25,7 +26,16 @@ import type { HostUsage } from './usage/host-usage.js';
 /** Options of `host.management()`; functions, bindings, names and storage are the host's. */
 export type HostManagementOptions = Omit<
   ManagementOptions,
-  'storage' | 'functions' | 'directories' | 'bindings' | 'names' | 'keyStore' | 'listen' | 'locks' | 'onWarning'
+  | 'storage'
+  | 'functions'
+  | 'directories'
+  | 'bindings'
+  | 'names'
+  | 'keyStore'
+  | 'listen'
+  | 'locks'
+  | 'onWarning'
+  | 'given'
 >;
 
 /** The fetch handler, and what the owner does with the API besides. */
@@ -54,6 +64,8 @@ export interface ManagementHost {
   }>;
   readonly names: NameOwners;
   readonly usage: HostUsage;
+  /** Gives the application the bodies of answers. */
+  readonly bodies: GivenBodies;
   /** Gets the promise of the stored zones being known. */
   opening(ready: Promise<unknown>): void;
   warn(error: Error): void;
@@ -76,6 +88,7 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
       ...(listen !== undefined && { listen }),
       ...(locks !== undefined && { locks }),
       onWarning: error => host.warn(error),
+      given: { bodies: host.bodies, of: 'the management API' },
     });
     await management.start();
     return management;

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
+import type { GivenBodies } from '../bindings/given/given-bodies.js';
 import type { BindingDirectories } from '../bindings/registry.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { createS3Handler } from '../s3/handler.js';
@@ -30,12 +31,14 @@ export interface S3EndpointAccounts {
   isRemoved(account: string): boolean;
   /** Gets errors answered with 500, 503 or 507 where no option does. */
   warn(error: unknown): void;
+  /** Gives the application the bodies of answers. */
+  readonly bodies: GivenBodies;
 }
 
 /** @throws TypeError or RangeError that names the option, what was given, and what is allowed */
 export function createS3Endpoint(
   options: HostS3Options,
-  { directories: { buckets }, limits, isRemoved, warn }: S3EndpointAccounts,
+  { directories: { buckets }, limits, isRemoved, warn, bodies }: S3EndpointAccounts,
 ): HostS3 {
   checkOptions('s3()', options ?? {}, HOST_S3_OPTIONS);
   const { credentials, onError = warn, ...rest } = options;
@@ -46,22 +49,25 @@ export function createS3Endpoint(
   });
   const accountOf = ({ accessKeyId }: S3Credential): string => accounts.get(accessKeyId) ?? 'default';
   const directories = new Map<string, BucketDirectory>();
-  const { fetch, listener, continueListener } = createS3Handler({
-    ...rest,
-    onError,
-    credentials: plain,
-    limits: credential => limits(accountOf(credential)),
-    buckets: credential => {
-      const account = accountOf(credential);
-      if (isRemoved(account)) throw new S3Error('InvalidAccessKeyId');
-      let directory = directories.get(account);
-      if (directory === undefined) {
-        directory = buckets(account);
-        directories.set(account, directory);
-      }
-      return directory;
+  const { fetch, listener, continueListener } = createS3Handler(
+    {
+      ...rest,
+      onError,
+      credentials: plain,
+      limits: credential => limits(accountOf(credential)),
+      buckets: credential => {
+        const account = accountOf(credential);
+        if (isRemoved(account)) throw new S3Error('InvalidAccessKeyId');
+        let directory = directories.get(account);
+        if (directory === undefined) {
+          directory = buckets(account);
+          directories.set(account, directory);
+        }
+        return directory;
+      },
     },
-  });
+    { bodies, of: 'the S3-compatible API' },
+  );
   const handler = (request: Request, given?: { readonly target?: string }): Promise<Response> => fetch(request, given);
   return Object.assign(handler, { listener, continueListener });
 }

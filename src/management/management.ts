@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
+import { type ClientBodies, UNTIMED } from '../bindings/given/given-bodies.js';
 import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
@@ -93,6 +94,8 @@ export interface ManagementOptions {
   readonly locks?: Locks;
   /** Called for zones and routes that are stored and do not serve. @default nothing is done */
   readonly onWarning?: (error: Error) => void;
+  /** How bodies of answers are given to the one who calls `fetch`. @default without a time to read them */
+  readonly given?: ClientBodies;
 }
 
 export interface RequestInfo {
@@ -188,6 +191,7 @@ export function createManagement(options: ManagementOptions): Management {
     basePath,
     datePin: options.datePin ?? 'off',
     onError: options.onError ?? (() => {}),
+    given: options.given ?? UNTIMED,
   });
   const fetch = (request: Request, info: RequestInfo = {}) => pipeline.answer(request, info.clientAddress ?? null);
 

@@ -1,5 +1,7 @@
 /** The steps of every request, in this order: date, framing, route, token, end of life, permission, scope, body, handler. */
 
+import { chunksOf } from '../bindings/external-stream.js';
+import type { ClientBodies } from '../bindings/given/given-bodies.js';
 import type { Context, Services } from './context.js';
 import { parseDay } from './deprecations/deprecation-timeline.js';
 import {
@@ -31,6 +33,8 @@ export interface PipelineParts {
   readonly basePath: string;
   readonly datePin: DatePin;
   readonly onError: (error: unknown) => void;
+  /** How bodies of answers are given. */
+  readonly given: ClientBodies;
 }
 
 /** The principal of requests to public routes. */
@@ -131,7 +135,8 @@ export class Pipeline {
     const { bodyBytes, bodyMs } = services.limits;
     const readsJson = route.body !== null && route.readsBody !== true && !UNREAD_BODIES.has(route.body);
     const body = readsJson ? await readJson(request, bodyBytes, bodyMs) : undefined;
-    return respond(request, route, scheduled, await route.handler.run(context, body), status);
+    const reply = await route.handler.run(context, body);
+    return respond(request, route, scheduled, reply, status, this.#parts.given);
   }
 
   async #authenticate(request: Request, clientAddress: string | null): Promise<Principal> {
@@ -212,7 +217,14 @@ async function checkAccount(id: string, { functions }: Services): Promise<void> 
   if (!(await functions.hasAccount(id))) throw new ApiError('NOT_FOUND', `There is no account ${JSON.stringify(id)}`);
 }
 
-function respond(request: Request, route: Route, scheduled: ScheduledRequest, reply: Reply, status: number): Response {
+function respond(
+  request: Request,
+  route: Route,
+  scheduled: ScheduledRequest,
+  reply: Reply,
+  status: number,
+  { bodies, of }: ClientBodies,
+): Response {
   const headers = new Headers();
   announce(scheduled, headers);
   if (reply.etag !== undefined) headers.set('etag', `"${reply.etag}"`);
@@ -225,7 +237,11 @@ function respond(request: Request, route: Route, scheduled: ScheduledRequest, re
       // Values are a customer's own: no browser is to find a page in them.
       headers.set('x-content-type-options', 'nosniff');
     }
-    return new Response(reply.raw, { status, headers });
+    const { raw } = reply;
+    return new Response(raw instanceof ReadableStream ? bodies.stream(of, chunksOf(raw), false) : raw, {
+      status,
+      headers,
+    });
   }
   const shaped = { ...reply, result: shapeResult(scheduled, reply.result) };
   return envelopeResponse(success(shaped, announcements(scheduled)), status, headers);

@@ -209,6 +209,12 @@ export const EDGE_ERRORS = {
     text: 'the application has read the body of the request before the function could: host.listener() has to come before what parses bodies, or request.rawBody has to be a Buffer of all of it',
     remedy: 'Put `host.listener()` before the body parser, or keep the bytes: [frameworks](frameworks.md).',
   },
+  EDGE_BODY_UNREAD: {
+    status: 500,
+    text: 'the application did not read the body',
+    remedy:
+      'Read the body of every response, stream and object that you ask for, or call `body.cancel()`. `unreadMs` of the host is the time for it.',
+  },
   EDGE_RATE_LIMITED: {
     status: 429,
     text: 'too many requests',

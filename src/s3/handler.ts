@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketEngine } from '../bindings/bucket/engine.js';
+import type { ClientBodies } from '../bindings/given/given-bodies.js';
 import { authenticate, type Identity } from './authenticate.js';
 import { collect, type ReceivedBody, receiveBody } from './body.js';
 import { type Detected, detect } from './detect.js';
@@ -38,12 +39,13 @@ export interface S3Handler {
  *
  * Throws TypeError or RangeError for options that are not valid.
  */
-export function createS3Handler(options: S3Options): S3Handler {
+/** @param given how bodies of answers are given to the one who calls `fetch`. @default without a time to read them */
+export function createS3Handler(options: S3Options, given?: ClientBodies): S3Handler {
   const settings = resolveS3Options(options);
   const handle = (request: S3RawRequest) => answer(request, settings);
   return Object.freeze({
     handle,
-    fetch: createFetchAdapter(handle),
+    fetch: createFetchAdapter(handle, given),
     listener: createListener(handle, { awaitsContinue: false }),
     continueListener: createListener(handle, { awaitsContinue: true }),
   });

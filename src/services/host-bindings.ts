@@ -9,6 +9,7 @@ import {
   type NamedBinding,
   type RemoteClient,
 } from '../bindings/binding.js';
+import type { ClientBodies, GivenBodies } from '../bindings/given/given-bodies.js';
 import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import { EdgeError } from '../quotas/errors.js';
@@ -96,14 +97,19 @@ export class HostBindings {
     row: NamedBinding<Config, Shared, Client>,
     context: Common<AccountContext>,
     config: Config,
+    bodies?: GivenBodies,
   ): Client {
-    if (row.remote !== undefined && !this.isHere(row)) return this.#remoteClient(row.remote, row, context, config);
+    const what = typeof config === 'string' ? `${row.name} "${config}"` : `a client of ${row.name}`;
+    const given = bodies && { bodies, of: `${what} of account "${context.account}"` };
+    if (row.remote !== undefined && !this.isHere(row))
+      return this.#remoteClient(row.remote, row, context, config, given);
     if (row.client === undefined) throw new TypeError(`The application has no client of bindings of type ${row.name}`);
     // The limits of an account change: they are read with each call.
     const client = {
       account: context.account,
       shared: this.shared(row),
       check: () => context.check?.(),
+      ...(given !== undefined && { given }),
       get limits() {
         return context.limits;
       },
@@ -116,6 +122,7 @@ export class HostBindings {
     row: NamedBinding<Config, Shared, Client>,
     context: Common<AccountContext>,
     config: Config,
+    given: ClientBodies | undefined,
   ): Client {
     if (this.#remote === undefined) return notThere(`bindings of type ${row.name} from the application`)();
     return remote.client(
@@ -125,6 +132,7 @@ export class HostBindings {
         isSafe: method => methodOf(row, method).isSafe === true,
         check: () => context.check?.(),
       }),
+      given,
     );
   }
 

@@ -63,7 +63,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   async prepare(context, name) {
     await engineOf(context, name);
   },
-  client: (context, name) => hostBucket(applicationService(context, name)),
+  client: (context, name) => hostBucket(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostBucket },
   errorStatus(error) {
     const code = bucketErrorCode(error);

@@ -3,6 +3,7 @@ import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import type { AccountContext } from '../binding.js';
 import { chunksOf } from '../external-stream.js';
+import { type ClientBodies, UNTIMED } from '../given/given-bodies.js';
 import type { Service, ServiceBody, ServiceReply } from '../service.js';
 import type { HostCaches } from './cache-binding.js';
 import { CACHE_PURGE, normalPurge } from './check-purge.js';
@@ -15,11 +16,11 @@ export function hostCaches(context: AccountContext<HostCaches>): ApplicationCach
   const engine = context.shared.of(context.account);
   const service = cacheService(engine, () => context.limits, check);
   return {
-    default: new HostCache(service, undefined),
+    default: new HostCache(service, undefined, context.given),
     async open(name) {
       if (typeof name !== 'string') throw new TypeError(`The name of a cache is ${typeof name}, expected a string`);
       if (name.length > MAX_NAME_LENGTH) throw new TypeError('Cache name is too long.');
-      return new HostCache(service, name);
+      return new HostCache(service, name, context.given);
     },
     async purge(purge) {
       check();
@@ -47,10 +48,12 @@ const NEVER = new AbortController().signal;
 class HostCache implements ApplicationCache {
   readonly #service: Service;
   readonly #name: string | undefined;
+  readonly #given: ClientBodies;
 
-  constructor(service: Service, name: string | undefined) {
+  constructor(service: Service, name: string | undefined, given: ClientBodies = UNTIMED) {
     this.#service = service;
     this.#name = name;
+    this.#given = given;
   }
 
   async match(request: Request | string | URL, options: CacheMatchOptions = {}): Promise<Response | undefined> {
@@ -63,7 +66,7 @@ class HostCache implements ApplicationCache {
     const pairs: [string, string][] = [];
     for (let at = 0; at < head.headers.length; at += 2)
       pairs.push([head.headers[at] ?? '', head.headers[at + 1] ?? '']);
-    return new Response(bodyOf(reply.body ?? null), { status, statusText, headers: pairs });
+    return new Response(bodyOf(reply.body ?? null, this.#given), { status, statusText, headers: pairs });
   }
 
   async put(request: Request | string | URL, response: Response): Promise<void> {
@@ -98,7 +101,7 @@ function keyOf(request: Request | string | URL): {
   return { method: request.method, url: request.url, headers: [...request.headers].flat() };
 }
 
-function bodyOf(body: ServiceBody | null): ConstructorParameters<typeof Response>[0] {
+function bodyOf(body: ServiceBody | null, { bodies, of }: ClientBodies): ConstructorParameters<typeof Response>[0] {
   if (body === null) return null;
-  return body instanceof Uint8Array ? new Uint8Array(body) : ReadableStream.from(body);
+  return body instanceof Uint8Array ? new Uint8Array(body) : bodies.stream(of, body, false);
 }

@@ -1,6 +1,7 @@
 /** The body of a call: byte sequences one after the other, then the bytes of a stream. */
 import { Readable } from 'node:stream';
 import { chunksOf } from '../external-stream.js';
+import type { BodySource } from '../given/given-body.js';
 import type { ServiceBody } from '../service.js';
 import type { ByteStream } from './encode.js';
 
@@ -12,23 +13,42 @@ export interface CallBody {
   end(): void;
 }
 
-/** @throws TypeError when the body is not as long as the lengths say */
-export async function takeApart(
-  body: ServiceBody | null,
-  lengths: readonly number[],
-  hasStream: boolean,
-): Promise<CallBody> {
+/** The rest of a body as a stream, and what ends it. */
+export interface CallStream {
+  readonly stream: ReadableStream<Uint8Array>;
+  /** A reader that is not at its end gets the error. */
+  fail(error: Error): void;
+}
+
+/** What follows the byte sequences: nothing; what is not read and ends with the call; or a stream, which the function makes of it. */
+export type Rest = 'nothing' | 'held' | ((source: BodySource) => CallStream);
+
+/**
+ * @throws TypeError when the body is not as long as the lengths say
+ */
+export async function takeApart(body: ServiceBody | null, lengths: readonly number[], rest: Rest): Promise<CallBody> {
   const source = new ByteSource(body);
   const bytes: Uint8Array<ArrayBuffer>[] = [];
   try {
     for (const length of lengths) bytes.push(await source.take(length));
-    if (hasStream) return { bytes, stream: source.rest(), end: () => source.end() };
+    if (rest === 'held') return { bytes, stream: undefined, end: () => source.end() };
+    if (rest !== 'nothing') return { bytes, ...streamOf(source, rest) };
     if (!(await source.isAtEnd())) throw tooLong();
     return { bytes, stream: undefined, end: () => {} };
   } catch (error) {
     source.end();
     throw error;
   }
+}
+
+function streamOf(source: ByteSource, give: (source: BodySource) => CallStream): Omit<CallBody, 'bytes'> {
+  const { stream, fail } = give(source.rest());
+  const end = (): void => {
+    source.end();
+    // A reader must not take what has come for all of it.
+    fail(new Error('The call that the stream belongs to is over'));
+  };
+  return { stream, end };
 }
 
 class ByteSource {
@@ -60,26 +80,17 @@ class ByteSource {
     return (await this.#next()) === undefined;
   }
 
-  /** The rest as a stream, which reads its source only when it is read. */
-  rest(): ReadableStream<Uint8Array> {
-    return new ReadableStream(
-      {
-        type: 'bytes',
-        pull: async (controller: ReadableByteStreamController) => {
-          const chunk = await this.#next();
-          this.#chunk = new Uint8Array();
-          if (chunk !== undefined) {
-            // A copy: the stream takes the memory of its chunks away, and this may be part of a larger one.
-            controller.enqueue(new Uint8Array(chunk));
-            return;
-          }
-          controller.close();
-          controller.byobRequest?.respond(0);
-        },
-        cancel: () => this.end(),
+  /** The rest, which is read only when it is asked for. */
+  rest(): BodySource {
+    return {
+      next: async () => {
+        const chunk = await this.#next();
+        this.#chunk = new Uint8Array();
+        // A copy: the stream takes the memory of its chunks away, and this may be part of a larger one.
+        return chunk && new Uint8Array(chunk);
       },
-      { highWaterMark: 0 },
-    );
+      cancel: () => this.end(),
+    };
   }
 
   /** No more is read. How the source takes it is its own matter. */

@@ -1,6 +1,7 @@
 /** Functions of the application as a binding: `load(source, { bindings: { APP: { async lookup(args, context) { ... } } } })`. */
 import { native, record } from '../../quotas/schema/schema.js';
 import type { BindingHost, NamedBinding } from '../binding.js';
+import { UNTIMED } from '../given/given-bodies.js';
 import { ServiceId } from '../service-id.js';
 import { CallbackGate } from './callback-gate.js';
 import { callbackService, callbacksOf } from './callback-service.js';
@@ -33,12 +34,13 @@ export const callbackBinding: NamedBinding<ApplicationCallbacks, CallbackShare> 
     return { timeoutMs, concurrency, gates: new Map() };
   },
   guestConfig: config => [...callbacksOf(config).keys()],
-  open({ account, function: name, props, shared: { timeoutMs, concurrency, gates } }, config) {
+  open({ account, function: name, props, given = UNTIMED, shared: { timeoutMs, concurrency, gates } }, config) {
     return callbackService(config, {
       account,
       function: name,
       props,
       timeoutMs,
+      given,
       gate: () => {
         const gate = gates.get(account) ?? new CallbackGate(account, concurrency);
         gates.set(account, gate);

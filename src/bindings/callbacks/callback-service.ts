@@ -3,8 +3,10 @@ import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
+import type { ClientBodies } from '../given/given-bodies.js';
+import type { BodySource } from '../given/given-body.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
-import { type CallBody, putTogether, takeApart } from './call-body.js';
+import { type CallBody, type CallStream, putTogether, takeApart } from './call-body.js';
 import type { CallbackGate } from './callback-gate.js';
 import { CALL, type CallbackCall, type CallbackReply, MAX_BYTES, MAX_SEQUENCES, MAX_VALUE_BYTES } from './calls.js';
 import { decodeValue } from './decode.js';
@@ -18,6 +20,8 @@ export interface CallbackOwner {
   /** The props of load(). */
   readonly props: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
+  /** How callbacks get streams. */
+  readonly given: ClientBodies;
   /** Made when it is first needed, and let go when nothing of it is left. */
   gate(): CallbackGate;
   /** A call has left the gate. */
@@ -79,7 +83,7 @@ export function callbackService(given: ApplicationCallbacks, owner: CallbackOwne
     running.hold(b.reduce((sum, length) => sum + length, 0));
     let parts: CallBody | undefined;
     try {
-      parts = await takeApart(body, b, s);
+      parts = await takeApart(body, b, s ? source => give(owner.given, source) : 'nothing');
       const { value, heapBytes } = measured(work, () => decodeValue(v, parts ?? NO_PARTS));
       running.hold(heapBytes);
       const context = contextOf(owner, call, running.signal);
@@ -97,6 +101,11 @@ export function callbackService(given: ApplicationCallbacks, owner: CallbackOwne
       throw error;
     }
   };
+}
+
+function give({ bodies, of }: ClientBodies, source: BodySource): CallStream {
+  const { stream, body } = bodies.give(of, source);
+  return { stream, fail: error => body.fail(error) };
 }
 
 const NO_PARTS = { bytes: [], stream: undefined };

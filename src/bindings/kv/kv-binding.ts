@@ -74,7 +74,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   async prepare(context, name) {
     await engineOf(context, name);
   },
-  client: (context, name) => hostKv(applicationService(context, name)),
+  client: (context, name) => hostKv(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostKv },
   errorStatus: kvErrorStatus,
 };

@@ -3,18 +3,20 @@
  * stay in the function, as stubs.
  */
 
-import { putTogether, takeApart } from '../../bindings/callbacks/call-body.js';
+import { type CallStream, putTogether, takeApart } from '../../bindings/callbacks/call-body.js';
 import { MAX_VALUE_BYTES } from '../../bindings/callbacks/calls.js';
 import { decodeValue } from '../../bindings/callbacks/decode.js';
 import { encodeValue } from '../../bindings/callbacks/encode.js';
 import { cancelBody } from '../../bindings/cancel-body.js';
 import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/calls.js';
 import { MAX_PATH } from '../../bindings/function/calls.js';
+import type { BodySource } from '../../bindings/given/given-body.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
+import type { InvocationContext } from '../invocation/invocation-context.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer } from './call-heads.js';
 import type { CalleeAnswer } from './call-sink.js';
@@ -48,8 +50,12 @@ export function functionRpc(runner: () => InvocationTarget, options: RpcOptions 
     const decision = await context.admit('fail-closed', undefined);
     if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
     signal?.throwIfAborted();
-    return transmit(path, args, { ...(entrypoint !== undefined && { e: entrypoint }), props: text }, (head, body) =>
-      run(runner(), StartOfCall.method(path, head), body, signal),
+    return transmit(
+      context,
+      path,
+      args,
+      { ...(entrypoint !== undefined && { e: entrypoint }), props: text },
+      (head, body) => run(runner(), StartOfCall.method(path, head), body, signal),
     );
   };
   // A proxy has every name.
@@ -63,6 +69,7 @@ export function functionRpc(runner: () => InvocationTarget, options: RpcOptions 
 type Begin = (headFor: (peer: Peer) => string, body: ServiceBody | null) => Promise<CalleeAnswer>;
 
 async function transmit(
+  context: InvocationContext,
   path: readonly string[],
   args: readonly unknown[] | undefined,
   target: Pick<ReceivedCall, 'x' | 'e' | 'props'>,
@@ -89,7 +96,7 @@ async function transmit(
   try {
     const head = checkAnswer(answer.head);
     const objects = objectsOf(callee, head.f);
-    return await receive(head, answer.body, objects, name);
+    return await receive(context, head, answer.body, objects, name);
   } catch (error) {
     cancelBody(answer.body);
     throw error;
@@ -97,13 +104,14 @@ async function transmit(
 }
 
 async function receive(
+  context: InvocationContext,
   head: CallAnswer,
   body: ServiceBody | null,
   objects: readonly SharedObject[],
   name: string,
 ): Promise<unknown> {
   const isHeld = objects.length > 0;
-  const { text, parts, end } = await valueIn(head, body, isHeld, name);
+  const { text, parts, end } = await valueIn(context, head, body, isHeld, name);
   const tooMuch = expensiveStructure(text);
   if (tooMuch !== undefined) throw new TypeError(`The result of ${name}() has ${tooMuch} are allowed`);
   const session = new Session(end);
@@ -126,6 +134,7 @@ interface ReceivedParts {
 }
 
 async function valueIn(
+  context: InvocationContext,
   { b, s = false }: BodyForm,
   body: ServiceBody | null,
   isHeld: boolean,
@@ -137,14 +146,20 @@ async function valueIn(
   }
   if ((b[0] ?? 0) > MAX_VALUE_BYTES) throw tooLarge(name);
   // What goes on behind the value of a body that is held is not read.
-  const { bytes, stream, end } = await takeApart(body, b, s || isHeld);
-  const [first, ...rest] = bytes;
+  const rest = isHeld ? 'held' : s ? (source: BodySource) => give(context, source) : 'nothing';
+  const { bytes, stream, end } = await takeApart(body, b, rest);
+  const [first, ...sequences] = bytes;
   if (first === undefined) throw new TypeError('The answer is malformed');
   return {
     text: Buffer.from(first).toString('utf8'),
-    parts: { bytes: rest, stream: isHeld ? undefined : stream },
+    parts: { bytes: sequences, stream },
     end,
   };
+}
+
+function give({ account, function: name, share, bodies }: InvocationContext, source: BodySource): CallStream {
+  const { stream, body } = bodies.give(`function "${name}" of account "${account}"`, source, share);
+  return { stream, fail: error => body.fail(error) };
 }
 
 async function wholeText(body: ServiceBody | null, name: string): Promise<string> {
@@ -188,7 +203,7 @@ class Session {
       if (isDisposed) throw new TypeError('RPC stub used after being disposed.');
       const { owner, id } = object;
       if (owner.isOver) throw new EdgeError('EDGE_CANCELED', 'The stub is no longer valid: its function is done');
-      return transmit(path, args, { x: id, props: '{}' }, (headFor, body) => {
+      return transmit(owner.context, path, args, { x: id, props: '{}' }, (headFor, body) => {
         const start = StartOfCall.method(path, headFor);
         start.ownedBy = owner;
         return runIn(owner, start, body, undefined);

@@ -1,15 +1,17 @@
 /** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
 
+import type { ReadableStream } from 'node:stream/web';
 import { headerOf } from '../../bindings/cache/header-values.js';
+import type { GivenBody } from '../../bindings/given/given-body.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
-import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
+import type { InvocationContext } from '../invocation/invocation-context.js';
 import { FetchStart, UpgradeStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
@@ -65,7 +67,7 @@ function run(
     const isUpgrade = isUpgradeInput(input);
     const Start = isUpgrade ? UpgradeStart : FetchStart;
     const start = new Start(input.head, null, !isUpgrade && input.body === null, input.props, input.chain, timeoutMs);
-    const sink = new FetchSink(input, runner.context.limits, resolve, reject);
+    const sink = new FetchSink(input, runner.context, resolve, reject);
     const invocation = runner.runNow(start, sink);
     if (invocation !== undefined) sink.started(invocation);
     else {
@@ -79,12 +81,14 @@ function run(
 
 class FetchSink implements ResponseSink {
   readonly #input: FetchInput;
-  readonly #limits: ResolvedLimits;
-  readonly #resolve: (response: Response) => void;
-  readonly #reject: (reason: unknown) => void;
+  readonly #context: InvocationContext;
+  /** Both refer to the promise of the response, and by it to the response: they go when it is settled, so that the response can be collected. */
+  #resolve: ((response: Response) => void) | undefined;
+  #reject: ((reason: unknown) => void) | undefined;
   #invocation: Invocation | undefined;
   #exchange: Exchange | undefined;
-  #controller: ReadableByteStreamController | undefined;
+  /** It refers to the stream weakly, and nothing else here refers to it: see there. */
+  #body: GivenBody | undefined;
   #wake: (() => void) | undefined;
   #isFinished = false;
   #socket: FunctionSocket | undefined;
@@ -92,12 +96,12 @@ class FetchSink implements ResponseSink {
 
   constructor(
     input: FetchInput,
-    limits: ResolvedLimits,
+    context: InvocationContext,
     resolve: (response: Response) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#input = input;
-    this.#limits = limits;
+    this.#context = context;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -111,15 +115,15 @@ class FetchSink implements ResponseSink {
       signal.addEventListener('abort', this.#onAbort);
     }
     if (body !== null) {
-      invocation.source = new RequestBody(body, invocation, new BodyCounter(this.#limits), error => {
-        this.#reject(error);
+      invocation.source = new RequestBody(body, invocation, new BodyCounter(this.#context.limits), error => {
+        this.#refuse(error);
         this.#end(error);
       });
     }
   }
 
   #abort(reason: unknown): void {
-    this.#reject(reason);
+    this.#refuse(reason);
     this.#end(reason);
     this.#invocation?.abort();
   }
@@ -139,7 +143,7 @@ class FetchSink implements ResponseSink {
         if (sleeping === undefined) this.#switch(headers, exchange);
         else {
           this.#finish();
-          this.#resolve(
+          this.#answer(
             new UpgradedResponse(applicationSocket(sleeping, headers), { headers: pairsOf(headers) }) as Response,
           );
         }
@@ -153,7 +157,7 @@ class FetchSink implements ResponseSink {
       } else if (!isComplete) response = new Response(this.#stream(), init);
       else if (body.length > 0) response = new BufferedResponse(new Uint8Array(body), init);
       else response = new Response(null, init);
-      this.#resolve(response);
+      this.#answer(response);
       if (isComplete) this.#finish();
     } catch (error) {
       this.fail(
@@ -170,10 +174,10 @@ class FetchSink implements ResponseSink {
     const invocation = this.#invocation;
     if (invocation === undefined) throw new TypeError('it came before its invocation');
     const protocol = headerOf(headers, 'sec-websocket-protocol') ?? '';
-    const { webSocketMessageBytes } = this.#limits;
+    const { webSocketMessageBytes } = this.#context.limits;
     const socket = new FunctionSocket(invocation, exchange, protocol, webSocketMessageBytes, () => this.#finish());
     this.#socket = socket;
-    this.#resolve(new UpgradedResponse(socket, { headers: pairsOf(headers) }) as Response);
+    this.#answer(new UpgradedResponse(socket, { headers: pairsOf(headers) }) as Response);
   }
 
   bodyReady(): void {
@@ -183,7 +187,10 @@ class FetchSink implements ResponseSink {
     }
     // The application alone decides when the body is read, if ever, so it no longer counts. A response to another function counts until
     // that one has read it.
-    if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) this.#exchange.giveAway();
+    if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) {
+      this.#exchange.giveAway();
+      if (this.#body !== undefined) this.#context.bodies.keep(this.#body);
+    }
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();
@@ -191,51 +198,65 @@ class FetchSink implements ResponseSink {
 
   fail(error: EdgeError): void {
     this.#socket?.fail(error);
-    this.#reject(error);
+    this.#refuse(error);
     this.#end(error);
   }
 
   #stream(): ReadableStream<Uint8Array> {
-    return new ReadableStream({
-      type: 'bytes',
-      start: controller => {
-        this.#controller = controller;
+    const { account, function: name, share, bodies } = this.#context;
+    const { stream, body } = bodies.give(
+      `function "${name}" of account "${account}"`,
+      {
+        next: () => this.#next(),
+        cancel: () => {
+          this.#finish();
+          this.#invocation?.abort();
+        },
       },
-      pull: () => this.#pull(),
-      cancel: () => {
-        this.#finish();
-        this.#invocation?.abort();
-      },
-    });
+      share,
+    );
+    this.#body = body;
+    return stream;
   }
 
-  async #pull(): Promise<void> {
+  async #next(): Promise<Uint8Array | undefined> {
     const exchange = this.#exchange;
     while (exchange !== undefined && !this.#isFinished) {
       const piece = exchange.read(MAX_PIECE_BYTES);
-      if (piece !== undefined) {
-        this.#controller?.enqueue(ownBytes(piece));
-        return;
-      }
-      if (exchange.incoming !== 'open') {
-        if (exchange.incoming === 'failed') return; // the invocation says why, through `fail`
-        this.#controller?.close();
-        this.#controller?.byobRequest?.respond(0);
+      if (piece !== undefined) return ownBytes(piece);
+      if (exchange.incoming === 'ended') {
         this.#finish();
         this.#invocation?.bodyEnded();
-        return;
+        return undefined;
       }
+      // Of one that has failed the invocation says why, by `fail`.
       await new Promise<void>(resolve => {
         this.#wake = resolve;
       });
     }
+    return undefined;
   }
 
   #end(reason: unknown): void {
     if (this.#isFinished) return;
     this.#finish();
-    this.#controller?.error(reason);
+    this.#body?.fail(reason);
     this.bodyReady();
+  }
+
+  #answer(response: Response): void {
+    this.#resolve?.(response);
+    this.#settled();
+  }
+
+  #refuse(reason: unknown): void {
+    this.#reject?.(reason);
+    this.#settled();
+  }
+
+  #settled(): void {
+    this.#resolve = undefined;
+    this.#reject = undefined;
   }
 
   #finish(): void {

@@ -38,6 +38,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     {
       ...described,
       check: parts.check,
+      given: { bodies: host.bodies, of: `function "${options.name}" of account "${account}"` },
       checkUrl,
       localOf: (url, origin) => host.localSend(account, url, origin),
       callFunction: host.callFunction(account),
@@ -69,6 +70,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     remote,
     share: host.share,
     idleHttpMs: host.idleHttpMs,
+    bodies: host.bodies,
     cpuGrant: limitMs => cpuTokens.grant(limitMs),
     callers: options.callers,
     requests: () => host.admission.counted(account),

@@ -1,4 +1,5 @@
 /** What an invocation needs to know of its function, and where it reports. */
+import type { GivenBodies } from '../../bindings/given/given-bodies.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -32,6 +33,8 @@ export interface InvocationContext {
   readonly share: HostShare;
   /** An HTTP invocation of which nothing has moved for so long is ended. */
   readonly idleHttpMs: number;
+  /** Gives the application the bodies of answers. */
+  readonly bodies: GivenBodies;
   /** The CPU time at which an invocation of this limit ends: what others have left unused is lent to it. */
   readonly cpuGrant: (limitMs: number) => number;
   readonly connectionSlotRelease: ConnectionSlotRelease;

@@ -3,6 +3,7 @@ import type { EventEmitter } from 'node:events';
 import { delay, race } from 'abort-controller-x';
 import type { BindingDefinition } from '../../bindings/binding.js';
 import { cronStorage } from '../../bindings/cron/cron-records.js';
+import { GivenBodies } from '../../bindings/given/given-bodies.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGate } from '../../pool/isolate-gate.js';
@@ -58,6 +59,8 @@ export class HostCore {
   readonly routes: HostRoutes;
   readonly storage: HostStorage;
   readonly bindings: HostBindings;
+  /** What the application gets as streams. */
+  readonly bodies: GivenBodies;
   readonly usage: HostUsage;
   /** The services, where they have a process of their own. */
   readonly remote: HostServices | undefined;
@@ -85,6 +88,8 @@ export class HostCore {
     const { maxIsolates, idleMs, hostHeapBytes: heapBytes, hostBufferBytes: bufferBytes } = this.options;
     this.reports = new HostReports(events);
     this.#forgetFaults = listenToFaults(this.#warn);
+    const { unreadMs, idleHttpMs } = this.options;
+    this.bodies = new GivenBodies({ unreadMs, idleMs: idleHttpMs, warn: this.#warn });
     this.routes = new HostRoutes(this.#warn, () => this.remote?.namesChanged());
     this.#cache = new IsolateCache({ max: maxIsolates, idleMs });
     this.#limitSets = new LimitSets(this.options);
@@ -314,6 +319,7 @@ export class HostCore {
       stats: this.stats,
       limitsOf: settings => this.#limitSets.of(settings),
       idleHttpMs: options.idleHttpMs,
+      bodies: this.bodies,
       connectionSlotRelease: options.connectionSlotRelease,
       admission: this.#admission,
       now: options.now,

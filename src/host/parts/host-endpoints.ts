@@ -42,7 +42,10 @@ export function hostListener({ routes, reports, bindings }: HostCore, options: H
 }
 
 /** Throws as `host.s3()` does. */
-export function hostS3({ options: host, accounts, bindings, reports }: HostCore, options: HostS3Options): HostS3 {
+export function hostS3(
+  { options: host, accounts, bindings, bodies, reports }: HostCore,
+  options: HostS3Options,
+): HostS3 {
   const { plan, zonePlan, limits } = host;
   const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
   return createS3Endpoint(options, {
@@ -51,6 +54,7 @@ export function hostS3({ options: host, accounts, bindings, reports }: HostCore,
     limits: account => accounts.find(account)?.limits ?? hostLimits,
     isRemoved: account => accounts.isRemoved(account),
     warn: error => reports.warn(error),
+    bodies,
   });
 }
 
@@ -60,9 +64,10 @@ const MANAGEMENT = 'management';
 /** Throws as `host.management()` does. */
 export function hostManagement(core: HostCore, options: HostManagementOptions): HostManagement {
   checkOptions('management()', options, MANAGEMENT_OPTIONS);
-  const { accounts, routes, bindings, usage, reports } = core;
+  const { accounts, routes, bindings, bodies, usage, reports } = core;
   return createManagementEndpoint(options, {
     usage,
+    bodies,
     names: routes.names,
     opening: ready => routes.awaitNames(ready),
     warn: error => reports.warn(error),

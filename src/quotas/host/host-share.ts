@@ -103,6 +103,14 @@ export class HostShare {
     return this.#time.spentMs;
   }
 
+  /** Bodies of answers that the application has not read to their end. */
+  unreadBodies = 0;
+
+  /** It holds so much that no new work is accepted. */
+  get isCrowded(): boolean {
+    return this.bytes.isUnderPressure;
+  }
+
   get openInvocations(): number {
     return this.#invocations;
   }
@@ -172,8 +180,13 @@ export class HostShare {
     const why =
       this.#invocations >= openInvocations
         ? `${this.#invocations} are open, option openInvocations is ${openInvocations}`
-        : `the host holds ${this.bytes.held} bytes for it, option hostBytes is ${hostBytes}`;
+        : `the host holds ${this.bytes.held} bytes for it, option hostBytes is ${hostBytes}${this.#unread}`;
     throw new EdgeError('EDGE_OVERLOADED', `Cannot begin an invocation of account "${this.account}": ${why}`);
+  }
+
+  get #unread(): string {
+    if (this.unreadBodies === 0) return '';
+    return `; the application has not read ${this.unreadBodies} of its bodies: read or cancel them`;
   }
 
   beginInvocation(): void {

@@ -3,6 +3,7 @@ import test from 'ava';
 import { CallbackGate } from '../../../src/bindings/callbacks/callback-gate.js';
 import { callbackService } from '../../../src/bindings/callbacks/callback-service.js';
 import { decodeValue } from '../../../src/bindings/callbacks/decode.js';
+import { UNTIMED } from '../../../src/bindings/given/given-bodies.js';
 import { countedWork } from '../counted-work.js';
 
 const NO_PARTS = { bytes: [], stream: undefined };
@@ -94,7 +95,15 @@ for (const [what, item] of Object.entries({
       });
     const service = callbackService(
       { run },
-      { account: 'acme', function: 'f', props: {}, timeoutMs: 60_000, gate: () => gate, left: () => {} },
+      {
+        account: 'acme',
+        function: 'f',
+        props: {},
+        timeoutMs: 60_000,
+        given: UNTIMED,
+        gate: () => gate,
+        left: () => {},
+      },
     );
     const args = { f: 'run', v: many(item), b: [], s: false };
     const call = {

@@ -1,5 +1,7 @@
 /** A function whose isolate has been taken over: the other end of the host's connection is a test that sends whatever it likes. */
+
 import type { ExecutionContext } from 'ava';
+import { UNTIMED_BODIES } from '../../../src/bindings/given/given-bodies.js';
 import { KeptBody } from '../../../src/host/deploy/kept-body.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
 import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
@@ -75,6 +77,7 @@ export async function hostileIsolate(
     share: wideShare(),
     tails: { isWatched: false, finished() {} },
     idleHttpMs: Number.POSITIVE_INFINITY,
+    bodies: UNTIMED_BODIES,
     cpuGrant: limitMs => limitMs,
     services: everyService(async () => ({ head: null })),
     connectionSlotRelease: 'body',
