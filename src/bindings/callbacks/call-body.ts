@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { chunksOf } from '../external-stream.js';
 import type { BodySource } from '../given/given-body.js';
+import { inPieces } from '../in-pieces.js';
 import type { ServiceBody } from '../service.js';
 import type { ByteStream } from './encode.js';
 
@@ -143,7 +144,7 @@ export function putTogether(
       return { done: true, value: undefined };
     },
   };
-  return { [Symbol.asyncIterator]: () => iterator };
+  return { [Symbol.asyncIterator]: () => inPieces(iterator) };
 }
 
 /** Unlike the stream's own iterator, `return()` ends it at once, also while a chunk is awaited. */

@@ -5,6 +5,7 @@ import type { CallWork } from '../../quotas/host/call-work.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { ClientBodies } from '../given/given-bodies.js';
 import type { BodySource } from '../given/given-body.js';
+import { piecesOf } from '../in-pieces.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import { type CallBody, type CallStream, putTogether, takeApart } from './call-body.js';
 import type { CallbackGate } from './callback-gate.js';
@@ -130,7 +131,8 @@ function replyOf(value: unknown, name: string, running: RunningCall, parts: Call
   };
   // The call is under way for as long as its stream is; what it reads of its argument may be what it answers.
   if (stream === undefined) end();
-  return { head, body: putTogether(bytes, stream, end) };
+  const answer = putTogether(bytes, stream, end);
+  return { head, body: answer instanceof Uint8Array ? piecesOf(answer) : answer };
 }
 
 type Outcome =

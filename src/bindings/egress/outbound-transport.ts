@@ -5,6 +5,7 @@ import { ReadableStream } from 'node:stream/web';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { chunksOf } from '../external-stream.js';
+import { inPieces } from '../in-pieces.js';
 import type { HopAnswer, HopRequest } from './transport.js';
 
 /** The account and the function that the request comes from. */
@@ -68,7 +69,7 @@ export class OutboundTransport {
 
 /** A Response as the answer of a hop. The signal that ends a hop on the network ends the body here. */
 export function answerOf(response: Response, signal: AbortSignal, isEncoded = false): HopAnswer {
-  const body = response.body === null ? null : Readable.from(chunksOf(response.body), { objectMode: false });
+  const body = response.body === null ? null : Readable.from(piecesOf(response.body), { objectMode: false });
   if (body !== null) endWith(body, signal);
   return {
     status: response.status,
@@ -77,6 +78,11 @@ export function answerOf(response: Response, signal: AbortSignal, isEncoded = fa
     body,
     isEncoded,
   };
+}
+
+/** A chunk may be all of a large body. */
+function piecesOf(body: globalThis.ReadableStream<Uint8Array>): AsyncIterable<Uint8Array> {
+  return { [Symbol.asyncIterator]: () => inPieces(chunksOf(body)[Symbol.asyncIterator]()) };
 }
 
 /** The body of a request as the handler sees it: its source is not touched before the handler reads. */

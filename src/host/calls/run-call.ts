@@ -1,7 +1,11 @@
 /** Begins the invocation of a function that is called by another one, or by the application. */
+
+import { PIECE_BYTES } from '../../bindings/in-pieces.js';
 import type { CallChain, Cancellation, FetchChain, ServiceBody } from '../../bindings/service.js';
+import { asBuffer } from '../../protocol/buffer-views.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
+import { ReadBody } from '../ingress/read-body.js';
 import { RequestBody } from '../ingress/request-body.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import { Invocation } from '../invocation/invocation.js';
@@ -92,6 +96,10 @@ function begin(
     const sink = new CallSink(signal, resolve, reject);
     const started = (invocation: Invocation): void => {
       sink.started(invocation);
+      if (long !== undefined) {
+        invocation.source = new ReadBody(long, invocation);
+        invocation.source.resume();
+      }
       if (stream === undefined) return;
       invocation.source = new RequestBody(
         stream,
@@ -102,8 +110,10 @@ function begin(
     };
     const isStream = body !== null && !(body instanceof Uint8Array);
     const stream = isStream ? ReadableStream.from<Uint8Array>(body) : undefined;
-    start.body = isStream ? null : body;
-    start.isComplete = !isStream;
+    // A long one is the application's, and is sent as the function reads it.
+    const long = !isStream && body !== null && body.length > PIECE_BYTES ? asBuffer(body) : undefined;
+    start.body = isStream || long !== undefined ? null : body;
+    start.isComplete = !isStream && long === undefined;
     const invocation = startWith(start, sink);
     if (invocation instanceof Invocation) started(invocation);
     else invocation.then(started, (error: unknown) => sink.refused(error));

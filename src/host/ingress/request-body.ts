@@ -1,4 +1,5 @@
 import { cancelQuietly } from '../../bindings/external-stream.js';
+import { PIECE_BYTES } from '../../bindings/in-pieces.js';
 import { detached } from '../../quotas/guarded.js';
 import type { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
@@ -11,6 +12,8 @@ export class RequestBody implements RequestBodySource {
   readonly #invocation: Invocation;
   readonly #counter: Pick<BodyCounter, 'add' | 'bytes'>;
   readonly #onFail: (error: unknown) => void;
+  /** The part of the last chunk that was not sent. The application has made it, so it is not counted to the account. */
+  #rest: Uint8Array = new Uint8Array();
   #isReading = false;
   #isFinished = false;
 
@@ -38,7 +41,15 @@ export class RequestBody implements RequestBodySource {
   stop(): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
+    this.#rest = new Uint8Array();
     detached(cancelQuietly(this.#body, this.#reader));
+  }
+
+  /** As much as is sent at once, as a copy: the caller may use its buffer again. Answers the credit that is left. */
+  #sendPiece(room: number): number {
+    const piece = new Uint8Array(this.#rest.subarray(0, Math.min(room, PIECE_BYTES)));
+    this.#rest = this.#rest.subarray(piece.length);
+    return this.#invocation.exchange.write(piece);
   }
 
   async #pump(): Promise<void> {
@@ -46,6 +57,10 @@ export class RequestBody implements RequestBodySource {
     let room = exchange.credit;
     try {
       while (room > 0 && !this.#isFinished) {
+        if (this.#rest.length > 0) {
+          room = this.#sendPiece(room);
+          continue;
+        }
         const { value, done } = await this.#reader.read();
         if (this.#isFinished) return;
         if (done) {
@@ -56,8 +71,7 @@ export class RequestBody implements RequestBodySource {
         if (!(value instanceof Uint8Array)) throw new TypeError('The request body is not a stream of bytes');
         this.#counter.add(value.byteLength);
         this.#invocation.bodyBytes = this.#counter.bytes;
-        // The bytes are on their way when write returns; a caller may use its buffer again.
-        room = exchange.write(new Uint8Array(value));
+        this.#rest = value;
       }
     } catch (error) {
       this.stop();
