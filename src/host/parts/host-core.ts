@@ -1,6 +1,6 @@
 /** The parts of one host, put together: nothing is started or opened before something needs it. */
 import type { EventEmitter } from 'node:events';
-import { delay, race } from 'abort-controller-x';
+import { abortable, delay, race } from 'abort-controller-x';
 import type { BindingDefinition } from '../../bindings/binding.js';
 import { cronStorage } from '../../bindings/cron/cron-records.js';
 import { GivenBodies } from '../../bindings/given/given-bodies.js';
@@ -52,6 +52,9 @@ export interface HostParts {
   /** The text of the guest realm's bundle. @default that of the package */
   readonly guestBundle?: string;
 }
+
+/** How long the services may take, when the host closes, to say what the last invocations came to. */
+const TOTALS_MS = 5000;
 
 export class HostCore {
   readonly options: ResolvedHostOptions;
@@ -161,6 +164,7 @@ export class HostCore {
     await alarmsClosed;
     await this.#queues.ended();
     await this.cells.close();
+    await this.#totalsKnown();
     await this.#admission.close();
     await this.usage.close();
     await this.#counters?.close();
@@ -168,6 +172,13 @@ export class HostCore {
     await this.remote?.close();
     await this.storage.close();
     this.#forgetFaults();
+  }
+
+  /** The event and the usage of an invocation are made when the services have said what its calls came to. A process that hangs is not waited for. */
+  async #totalsKnown(): Promise<void> {
+    const { remote } = this;
+    if (remote === undefined) return;
+    await race(new AbortController().signal, signal => [abortable(signal, remote.settled()), delay(signal, TOTALS_MS)]);
   }
 
   #createCells(guestBundle: string | undefined): HostCells {
