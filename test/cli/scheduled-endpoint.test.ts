@@ -1,4 +1,5 @@
 /** The endpoint of `edgehost dev` and `serve --test-scheduled` that runs scheduled handlers. */
+import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import { withScheduledEndpoint } from '../../src/cli/serving/scheduled-endpoint.js';
 import type { EdgeHost } from '../../src/index.js';
@@ -58,4 +59,27 @@ test('a request that does not say what to run is refused with the reason', async
   t.regex(await get('?account=other&cron=a%0Ab'), /^400 .*expected a text of one line/);
   t.regex(await get('?account=other', 'DELETE'), /^405/);
   t.regex(await get('?account=other'), /^200/);
+});
+
+test('a page of another site cannot run scheduled handlers, and a program can', async t => {
+  const host = newHost(t);
+  await host.load(SOURCE, { name: 'hello' });
+  const url = await serve(t, host);
+  const statusOf = (headers: http.OutgoingHttpHeaders): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const request = http.get(`${url}/__scheduled`, { headers }, response => {
+        response.resume();
+        resolve(response.statusCode);
+      });
+      request.on('error', reject);
+    });
+  const own = { origin: url, 'sec-fetch-site': 'same-origin' };
+  for (const headers of [{}, own, { 'sec-fetch-site': 'none' }]) t.is(await statusOf(headers), 200);
+  for (const headers of [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+  ])
+    t.is(await statusOf(headers), 403, JSON.stringify(headers));
 });

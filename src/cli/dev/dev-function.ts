@@ -49,6 +49,11 @@ export class DevFunction {
     return this.#routes.filter(pattern => pattern.startsWith('*/')).map(pattern => pattern.slice(1));
   }
 
+  /** The patterns of its routes. */
+  get routes(): readonly string[] {
+    return this.#routes;
+  }
+
   served(url: string): ServedFunction {
     const { account, name } = this.#loaded ?? { account: 'default', name: this.place.name };
     const paths = this.#options.isAlone

@@ -12,6 +12,7 @@ import { withScheduledEndpoint } from '../serving/scheduled-endpoint.js';
 import type { Report } from '../serving/server-event.js';
 import { DevFunction } from './dev-function.js';
 import { type Changes, FolderWatcher, foldersOf } from './folder-watcher.js';
+import { isOwnHost, refuseHost, refuseUpgrade } from './own-hosts.js';
 
 export interface DevServerOptions {
   /** File or folder. */
@@ -95,18 +96,28 @@ export class DevServer {
     this.#watch();
     const { host, port, report } = this.#options;
     const listener = this.#host.listener();
+    const answer = withScheduledEndpoint(this.#host, (request, response) =>
+      listener(request, response, () => this.#answerNone(request, response)),
+    );
     this.#http = await listen({
       host,
       port,
       report,
-      upgrade: listener.upgrade,
       closeWebSockets: () => this.#host.closeWebSockets(),
-      listener: withScheduledEndpoint(this.#host, (request, response) =>
-        listener(request, response, () => this.#answerNone(request, response)),
-      ),
+      upgrade: (request, socket, head) =>
+        this.#isMeant(request) ? listener.upgrade(request, socket, head) : refuseUpgrade(request, socket),
+      listener: (request, response) =>
+        this.#isMeant(request) ? answer(request, response) : refuseHost(request, response),
     });
     const { url } = this.#http;
     report({ type: 'listening', url, functions: [...this.#functions.values()].map(each => each.served(url)) });
+  }
+
+  /** One without a host is for the listener to refuse. */
+  #isMeant({ headers: { host } }: IncomingMessage): boolean {
+    if (host === undefined) return true;
+    const patterns = [...this.#functions.values()].flatMap(each => each.routes);
+    return isOwnHost(host, this.#options.host, patterns);
   }
 
   async #readEnv(): Promise<void> {

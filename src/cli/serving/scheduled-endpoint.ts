@@ -47,6 +47,7 @@ async function answer(
   const isJson = query.get('format') === 'json';
   const refuse = (status: number, error: string) => ({ status, body: { outcome: 'refused', error } as const, isJson });
   if (request.method !== 'GET' && request.method !== 'POST') return refuse(405, 'The methods are GET and POST');
+  if (isCrossSite(request)) return refuse(403, 'Pages of other sites may not run scheduled handlers');
   const found = functionOf(host, query);
   if (typeof found === 'string') return refuse(404, found);
   const time = query.get('time');
@@ -60,6 +61,14 @@ async function answer(
   } catch (error) {
     return refuse(400, textOf(error));
   }
+}
+
+/** A browser says which page a request comes from; curl and other programs do not. */
+function isCrossSite({ headers }: IncomingMessage): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin, host = '' } = headers;
+  return origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
 }
 
 /** The one that is named, or else the only one that has a scheduled handler; or why there is none. */
