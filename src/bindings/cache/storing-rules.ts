@@ -78,7 +78,8 @@ export function frontTerms(
   const targeted = headerOf(headers, 'cdn-cache-control');
   const read = readHead(headers, targeted === undefined ? 'cache-control' : 'cdn-cache-control');
   const authorization = headerOf(requestHeaders, 'authorization');
-  const request = authorization === undefined ? NO_REQUEST : { method: 'GET', headers: { authorization } };
+  // An empty one is one, which the library does not see.
+  const request = authorization === undefined ? NO_REQUEST : { method: 'GET', headers: { authorization: 'given' } };
   const policy = new CachePolicy(request, { status, headers: read.fields }, POLICY_OPTIONS);
   if (
     read.hasCookies ||

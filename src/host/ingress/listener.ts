@@ -16,6 +16,7 @@ import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/in
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
 import { CODINGS, CODINGS_WITHOUT_BROTLI, NO_CODINGS } from './compression/accepted-coding.js';
+import { endToEndHeaders } from './end-to-end-headers.js';
 import { sendError } from './error-response.js';
 import type { Fill, ListenerSink } from './front/fill.js';
 import type { FrontCache } from './front/front-cache.js';
@@ -142,7 +143,7 @@ export function createListener(
           const head = headOfRaw(
             request.method ?? 'GET',
             target.url,
-            request.rawHeaders,
+            endToEndHeaders(request),
             clientHeaders(request, address, peer),
           );
           if (connection !== undefined) {

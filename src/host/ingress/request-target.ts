@@ -94,6 +94,9 @@ function hostOf(request: IncomingMessage, scheme: Scheme): string {
       throw malformed(`its :authority is ${shown(authority)} and its Host ${shown(headers.host)}`);
     return host;
   }
+  // The parser of HTTP/1 takes any version in a request line.
+  if (request.httpVersionMajor > 1 && !('stream' in request))
+    throw malformed(`it says HTTP/${request.httpVersion} over a connection of HTTP/1`);
   if (headers.host !== undefined) return checkHost(headers.host, scheme, 'Host');
   if (request.httpVersion !== '1.0') throw malformed('it has no Host header');
   const { localAddress, localPort } = request.socket;

@@ -2,6 +2,7 @@
  * The cache in front of functions: responses that say for how long they may be kept are given again without running the function. One invocation fetches
  * what many wait for, and what has expired may be used while it is fetched anew, where the response allows it.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import {
@@ -19,6 +20,7 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { FetchStart } from '../../invocation/invocation-start.js';
+import { endToEndHeaders } from '../end-to-end-headers.js';
 import { isClosed } from '../node-sink.js';
 import { BackgroundSink } from './background-sink.js';
 import { Fill, type FrontRules } from './fill.js';
@@ -69,6 +71,8 @@ export class FrontCache {
     if (headers['transfer-encoding'] !== undefined || headers.upgrade !== undefined) return false;
     if ((headers['content-length'] ?? '0') !== '0') return false;
     if (request.httpVersionMajor > 1 && !endsWithHead(request)) return false;
+    // It has headers that are not for the function: the cache would hand them on, or vary by them.
+    if (endToEndHeaders(request) !== request.rawHeaders) return false;
     return limits.cacheFileBytes > 0 && limits.cacheBytes > 0;
   }
 
