@@ -1,6 +1,6 @@
 /**
- * Long chunks of the application, in pieces of their own memory. What is sent and waits for its reader is counted to the account by the buffer that it keeps
- * alive; a large buffer is the application's, which made it, and no account is to be ended for it.
+ * Cuts long chunks of the application into pieces with memory of their own. The account is charged for bytes that wait for their reader, by the buffer
+ * that they keep alive. A large buffer of the application is not the account's, and must not end its process.
  */
 
 import type { ServiceBody } from './service.js';

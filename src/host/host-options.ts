@@ -134,9 +134,9 @@ export interface EdgeHostOptions {
    */
   readonly idleHttpMs?: number;
   /**
-   * A body that the application was given as a stream and that nobody reads for so long is cancelled, with the event `warning` (EDGE_BODY_UNREAD): that of a
-   * response, of a result, of an object. One that has a reader, such as a slow client, has `idleHttpMs`. While the account is refused new work because of
-   * what is held for it, a second is the most. 1 or more, in milliseconds; `Infinity` for none. @default 60000 (one minute)
+   * The body of a response, a result or an object is cancelled when nobody reads it for so long, with the event `warning` (EDGE_BODY_UNREAD). A body that
+   * has a reader, such as a slow client, has `idleHttpMs` instead. While the host holds so much for the account that it refuses new work, the time is at most one second.
+   * 1 or more, in milliseconds; `Infinity` for none. @default 60000 (one minute)
    */
   readonly unreadMs?: number;
   /** When a connection of a function is free again: with the end of the response's body, or with its headers. @default 'body' */

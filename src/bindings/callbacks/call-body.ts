@@ -21,7 +21,7 @@ export interface CallStream {
   fail(error: Error): void;
 }
 
-/** What follows the byte sequences: nothing; what is not read and ends with the call; or a stream, which the function makes of it. */
+/** The rest of the body: nothing, bytes that nobody reads until the call ends, or a stream that the given function makes. */
 export type Rest = 'nothing' | 'held' | ((source: BodySource) => CallStream);
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The bodies that the application gets as streams, and has not read to their end. What it does not read is held for it, which the account pays for: a body
- * that nobody can read any more is cancelled when it is collected, as Node's own fetch does it, and one that nobody reads after a while.
+ * The bodies that the application gets as streams and has not read to their end. The host holds their bytes, and the account pays for them. So a body that
+ * nobody can read any more is cancelled when it is collected, as Node's own fetch does it. One that nobody reads is cancelled after a while.
  */
 import type { ReadableStream } from 'node:stream/web';
 import { EdgeError } from '../../quotas/errors.js';
@@ -14,7 +14,7 @@ export interface GivenBodiesOptions {
   readonly warn: (error: Error) => void;
 }
 
-/** Who pays for what is held of a body. */
+/** The account that pays for the bytes of a body. */
 export interface BodyPayer {
   /** It holds so much that no new work is accepted. */
   readonly isCrowded: boolean;
@@ -107,7 +107,7 @@ export class GivenBodies {
       : unreadMs;
   }
 
-  /** Called from a timer or by the collector: there is nobody above who could take an exception. */
+  /** Called from a timer or by the collector, so an exception would end the application. */
   #cancel(body: GivenBody, error?: Error): void {
     try {
       body.cancel(error);

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 
-/** What nearly all requests say: it names no header that could be left out. */
+/** The usual values, which name no header that could be left out. */
 const PLAIN: ReadonlySet<string> = new Set(['keep-alive', 'close', 'upgrade', 'Upgrade', 'Keep-Alive', 'Close']);
 /** They frame the request or say where it goes and comes from: a client must not be able to take them away. `Connection` and `Upgrade` stay for handshakes. */
 const KEPT = /^(?:host|connection|upgrade|content-.*|transfer-encoding|(?:x-)?forwarded.*|sec-.*)$/;

@@ -229,7 +229,7 @@ class FetchSink implements ResponseSink {
         this.#invocation?.bodyEnded();
         return undefined;
       }
-      // Of one that has failed the invocation says why, by `fail`.
+      // When the exchange has failed, the invocation calls `fail` with the reason.
       await new Promise<void>(resolve => {
         this.#wake = resolve;
       });

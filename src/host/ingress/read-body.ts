@@ -62,7 +62,7 @@ export class ReadBody implements RequestBodySource {
   resume(): void {
     const { exchange } = this.#invocation;
     while (!this.#isFinished && !exchange.isOutgoingOver && exchange.credit > 0) {
-      // No more than is sent at once: what waits is counted to the account by the whole buffer, which is the application's.
+      // No more than is sent at once: bytes that wait would charge the account for the whole buffer, which is the application's.
       const length = Math.min(CHUNK_BYTES, exchange.credit);
       const chunk = this.#bytes.subarray(this.#sentBytes, this.#sentBytes + length);
       this.#sentBytes += chunk.length;

@@ -45,7 +45,7 @@ export class RequestBody implements RequestBodySource {
     detached(cancelQuietly(this.#body, this.#reader));
   }
 
-  /** As much as is sent at once, as a copy: the caller may use its buffer again. Answers the credit that is left. */
+  /** Sends a copy of as much as the credit allows, since the caller may use its buffer again. Answers the credit that is left. */
   #sendPiece(room: number): number {
     const piece = new Uint8Array(this.#rest.subarray(0, Math.min(room, PIECE_BYTES)));
     this.#rest = this.#rest.subarray(piece.length);

@@ -62,7 +62,7 @@ export class HostCore {
   readonly routes: HostRoutes;
   readonly storage: HostStorage;
   readonly bindings: HostBindings;
-  /** What the application gets as streams. */
+  /** Gives the application bodies as streams. */
   readonly bodies: GivenBodies;
   readonly usage: HostUsage;
   /** The services, where they have a process of their own. */
