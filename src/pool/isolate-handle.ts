@@ -30,6 +30,13 @@ import { CpuClaims } from './watch/cpu-claims.js';
 /** Why invocations ended with their isolate. */
 export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'removed' | 'unresponsive';
 
+/** The connection of this process to the services that an isolate calls. */
+export interface SpliceLine {
+  readonly isConnected: boolean;
+  /** Opens an exchange with the services for the rest of the body of a call. Undefined when they have ended. */
+  open(call: number, listener: ExchangeListener): Exchange | undefined;
+}
+
 /** The known usage of an invocation that was lost; unknown values are zero. */
 export interface LossUsage {
   readonly cpuMs: number;
@@ -201,8 +208,8 @@ export class IsolateHandle implements ChannelOwner {
 
   elsewhereBytes = 0;
 
-  /** Opens an exchange with the services for the rest of a body that the isolate passes on to a call. Set with its function. */
-  spliceAcross: ((call: number, listener: ExchangeListener) => Exchange | undefined) | undefined;
+  /** Where bodies go that the isolate passes on between this process and the services. Set with its function. */
+  spliceLine: SpliceLine | undefined;
 
   /** The isolate asks for a connection to the services, since its own has ended. Set with its function, for one time. */
   reconnect: ((exchange: Exchange) => void) | undefined;
@@ -210,6 +217,11 @@ export class IsolateHandle implements ChannelOwner {
   /** The services send the rest of a body that the isolate passes on as that of the invocation. */
   spliced(invocation: number, exchange: Exchange): void {
     this.#guard(() => this.#crossSplices().arrived(invocation, exchange));
+  }
+
+  /** The services process has ended: the rest of a body that was on its way from there does not come. */
+  servicesLost(): void {
+    this.#guard(() => this.#splices?.lose());
   }
 
   /** For what no reader of its connection runs. */
@@ -224,7 +236,8 @@ export class IsolateHandle implements ChannelOwner {
   #crossSplices(): CrossSplices {
     this.#splices ??= new CrossSplices({
       find: id => this.#channel.find(id),
-      open: (call, listener) => this.spliceAcross?.(call, listener),
+      open: (call, listener) => this.spliceLine?.open(call, listener),
+      isConnected: () => this.spliceLine?.isConnected === true,
       share: () => this.#share,
       onOver: id => {
         const done = this.#doneLater.get(id);
@@ -447,19 +460,20 @@ export class IsolateHandle implements ChannelOwner {
         else this.#done(id, payload);
         return;
       case SignalKind.SpliceFrom:
-        if (this.spliceAcross !== undefined && payload.length >= 4)
+        if (this.spliceLine !== undefined && payload.length >= 4)
           this.#crossSplices().from(id, payload.readUInt32LE(0));
         return;
       case SignalKind.SpliceTo:
-        if (this.spliceAcross !== undefined) this.#crossSplices().to(id);
+        if (this.spliceLine !== undefined) this.#crossSplices().to(id);
         return;
       default:
     }
   }
 
   #done(id: number, payload: Buffer): void {
-    // An answer that went on after its invocation would not be accounted for.
-    if (this.#channel.find(id) !== undefined) throw new ProtocolError('An invocation ended before its answer did');
+    // An answer that went on after its invocation would not be accounted for. One that has just been given up is found, and is over.
+    if (this.#channel.find(id)?.isFinished === false)
+      throw new ProtocolError('An invocation ended before its answer did');
     const port = this.#invocations.get(id);
     this.#invocations.delete(id);
     this.#closing.delete(id);

@@ -4,10 +4,20 @@
  *
  *     one process: writer -> source --> SpliceSender ==exchange==> SpliceReceiver --> target -> reader :the other process
  *
- * The isolate says so to both, each on its connection: behind the last bytes that it has passed on itself. The exchange may come before that.
+ * The isolate says so to both, each on its connection, behind the last bytes that it has passed on itself: `SpliceFrom` to the process that sends,
+ * `SpliceTo` to the one that receives. Nothing orders frames of two connections, so the receiver takes them in any order:
+ *
+ *     isolate's connection    connection of the processes    rule at the receiver
+ *     SpliceTo                the exchange opens             Either comes first. The exchange waits for `SpliceTo`, the body for the exchange.
+ *     End of the target       the rest, and its end          `End` ends nothing after `SpliceTo`: the end of the exchange does.
+ *     Reset of the target     the rest, its end or failure   The first failure counts. What comes later is refused.
+ *     Done of an invocation   the rest of its answer         `Done` waits until the answer is over here: see `has`.
+ *     the call itself         the exchange opens             Either comes first: `mayOpen` says that the call may still come.
+ *     SpliceTo, End           the connection is lost         The body fails: an exchange that has not come by then never comes.
  */
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { Exchange, ExchangeListener } from './exchange.js';
+import { SERVICES_LOST_REASON } from './messages.js';
 import { ProtocolError } from './protocol-error.js';
 import type { Splice, SpliceSource, SpliceTarget } from './splice.js';
 
@@ -83,27 +93,33 @@ class SpliceSender implements SpliceTarget, ExchangeListener {
   }
 }
 
-/** Brings the rest of an incoming body from the other process. */
+/** Brings the rest of an incoming body from the other process. It takes the place of the isolate at once, and waits for the exchange. */
 class SpliceReceiver implements SpliceSource, ExchangeListener {
-  readonly #exchange: Exchange;
   readonly #share: HostShare | undefined;
   readonly #onOver: (error: string | undefined) => void;
+  #exchange: Exchange | undefined;
   #splice: Splice | undefined;
   #credit = 0;
   #countedBytes = 0;
   #isPumping = false;
   #isOver = false;
 
-  constructor(exchange: Exchange, share: HostShare | undefined, onOver: (error: string | undefined) => void) {
-    this.#exchange = exchange;
+  constructor(share: HostShare | undefined, onOver: (error: string | undefined) => void) {
     this.#share = share;
     this.#onOver = onOver;
-    exchange.listener = this;
   }
 
   start(splice: Splice): void {
     this.#splice = splice;
+  }
+
+  /** The exchange with the other process. False when there is one already. */
+  join(exchange: Exchange): boolean {
+    if (this.#exchange !== undefined) return false;
+    this.#exchange = exchange;
+    exchange.listener = this;
     this.#pump();
+    return true;
   }
 
   takeCredit(bytes: number): void {
@@ -113,8 +129,13 @@ class SpliceReceiver implements SpliceSource, ExchangeListener {
 
   targetGone(): void {
     if (this.#isOver) return;
-    this.#exchange.fail('The body is not read any more');
+    this.#exchange?.fail(NOT_READ);
     this.#end('');
+  }
+
+  /** The connection to the other process has ended: an exchange that has not come does not come any more. */
+  lose(): void {
+    if (this.#exchange === undefined) this.#end(SERVICES_LOST_REASON);
   }
 
   onData(): void {
@@ -133,22 +154,23 @@ class SpliceReceiver implements SpliceSource, ExchangeListener {
 
   #pump(): void {
     const splice = this.#splice;
-    if (splice === undefined || this.#isPumping || this.#isOver) return;
+    const exchange = this.#exchange;
+    if (splice === undefined || exchange === undefined || this.#isPumping || this.#isOver) return;
     this.#isPumping = true;
     while (this.#credit > 0) {
-      const chunk = this.#exchange.read(this.#credit);
+      const chunk = exchange.read(this.#credit);
       if (chunk === undefined) break;
       this.#credit -= chunk.length;
       splice.deliver(chunk);
     }
     this.#isPumping = false;
     this.#count();
-    if (this.#exchange.incoming === 'open' || this.#exchange.queuedBytes > 0 || this.#isOver) return;
-    if (this.#exchange.incoming === 'failed') {
-      this.#end(this.#exchange.failReason);
+    if (exchange.incoming === 'open' || exchange.queuedBytes > 0 || this.#isOver) return;
+    if (exchange.incoming === 'failed') {
+      this.#end(exchange.failReason);
       return;
     }
-    this.#exchange.reply(200, '', true, null, true);
+    exchange.reply(200, '', true, null, true);
     splice.end();
     this.#end(undefined);
   }
@@ -162,7 +184,7 @@ class SpliceReceiver implements SpliceSource, ExchangeListener {
   }
 
   #count(): void {
-    const bytes = this.#isOver ? 0 : this.#exchange.queuedBytes;
+    const bytes = this.#isOver ? 0 : (this.#exchange?.queuedBytes ?? 0);
     if (bytes === this.#countedBytes) return;
     this.#share?.bytes.countBuffers(bytes - this.#countedBytes);
     this.#countedBytes = bytes;
@@ -176,23 +198,25 @@ export interface CrossSplicesOptions {
   readonly mayOpen?: (id: number) => boolean;
   /** Opens an exchange with the other process, for the body of this id there. Undefined when there is no such process any more. */
   readonly open: (target: number, listener: ExchangeListener) => Exchange | undefined;
+  /** Whether the other process can still open exchanges. @default it can */
+  readonly isConnected?: () => boolean;
   readonly share: () => HostShare | undefined;
   /** A body that came from the other process has ended, or will not come to its end. */
   readonly onOver: (id: number) => void;
 }
 
-/** An isolate has a few connections and a few bodies on their way. */
-const MAX_SPLICES = 1024;
+/** Bodies of one isolate that are spliced at once: as many as exchanges may be open. */
+const MAX_SPLICES = 16_384;
+const NOT_READ = 'The body is not read any more';
+const NOT_THERE = 'The body is not there';
 
 /** The splices across of one isolate, at one of the two processes. */
 export class CrossSplices {
   readonly #options: CrossSplicesOptions;
   /** Bodies whose last bytes from the isolate have come: the rest comes from the other process. */
-  readonly #marked = new Map<number, Exchange>();
-  /** Exchanges of the other process, by the body that they are for. */
+  readonly #receivers = new Map<number, SpliceReceiver>();
+  /** Exchanges of the other process that the isolate has not announced yet, by the body that they are for. */
   readonly #arrived = new Map<number, Exchange>();
-  /** Bodies that come from the other process. */
-  readonly #joined = new Map<number, Exchange>();
 
   constructor(options: CrossSplicesOptions) {
     this.#options = options;
@@ -200,7 +224,7 @@ export class CrossSplices {
 
   /** The body of this id is on its way from the other process, or will be. */
   has(id: number): boolean {
-    return this.#marked.has(id) || this.#joined.has(id);
+    return this.#receivers.has(id);
   }
 
   /** The isolate says: the rest of what is sent to it on exchange `id` goes to body `target` of the other process. @throws ProtocolError */
@@ -220,58 +244,61 @@ export class CrossSplices {
     const target = this.#options.find(id);
     if (target === undefined) return;
     if (this.has(id)) throw new ProtocolError('A body was spliced twice');
-    if (this.#marked.size + this.#joined.size >= MAX_SPLICES) throw new ProtocolError('Too many bodies are spliced');
-    this.#marked.set(id, target);
-    const exchange = this.#arrived.get(id);
-    if (exchange !== undefined) this.#join(id, target, exchange);
-  }
-
-  /** The other process has opened an exchange for the body of this id. */
-  arrived(id: number, exchange: Exchange): void {
-    if (this.#arrived.size >= MAX_SPLICES) this.#dropOver();
-    if (!this.#isThere(id) || this.#arrived.size >= MAX_SPLICES || this.#arrived.has(id)) {
-      exchange.fail('The body is not there');
-      return;
-    }
-    const target = this.#marked.get(id);
-    this.#arrived.set(id, exchange);
-    if (target !== undefined) this.#join(id, target, exchange);
-  }
-
-  /** The connection of the isolate has ended. */
-  close(): void {
-    for (const exchange of [...this.#arrived.values(), ...this.#joined.values()])
-      exchange.fail('The isolate has ended');
-    this.#arrived.clear();
-    this.#joined.clear();
-    this.#marked.clear();
-  }
-
-  #isThere(id: number): boolean {
-    return this.#options.find(id) !== undefined || this.#options.mayOpen?.(id) === true;
-  }
-
-  /** Bodies of exchanges that were over before the isolate said that the rest comes from here. */
-  #dropOver(): void {
-    for (const [id, exchange] of this.#arrived) {
-      if (this.#isThere(id)) continue;
-      this.#arrived.delete(id);
-      exchange.fail('The body is not there');
-    }
-  }
-
-  #join(id: number, target: Exchange, exchange: Exchange): void {
-    this.#marked.delete(id);
-    this.#arrived.delete(id);
-    this.#joined.set(id, exchange);
-    const receiver = new SpliceReceiver(exchange, this.#options.share(), error => {
-      this.#joined.delete(id);
+    if (this.#receivers.size >= MAX_SPLICES) throw new ProtocolError('Too many bodies are spliced');
+    const receiver = new SpliceReceiver(this.#options.share(), error => {
+      this.#receivers.delete(id);
       // The isolate reports it too, but it may have gone on to the end of the invocation.
       if (error !== undefined && error !== '') target.receiveReset(error);
       this.#options.onOver(id);
     });
     const splice = target.spliceIncoming(receiver);
-    if (splice === undefined) receiver.targetGone();
-    else receiver.start(splice);
+    const exchange = this.#arrived.get(id);
+    this.#arrived.delete(id);
+    if (splice === undefined) {
+      exchange?.fail(NOT_READ);
+      return;
+    }
+    this.#receivers.set(id, receiver);
+    receiver.start(splice);
+    if (exchange !== undefined) receiver.join(exchange);
+    else if (this.#options.isConnected?.() === false) receiver.lose();
+  }
+
+  /** The other process has opened an exchange for the body of this id. */
+  arrived(id: number, exchange: Exchange): void {
+    const receiver = this.#receivers.get(id);
+    if (receiver !== undefined) {
+      if (!receiver.join(exchange)) exchange.fail(NOT_THERE);
+      return;
+    }
+    if (this.#arrived.size >= MAX_SPLICES) this.#dropOver();
+    if (!this.#isAwaited(id) || this.#arrived.size >= MAX_SPLICES || this.#arrived.has(id)) exchange.fail(NOT_THERE);
+    else this.#arrived.set(id, exchange);
+  }
+
+  /** The connection between the two processes has ended. Exchanges that have come fail with it. */
+  lose(): void {
+    for (const receiver of [...this.#receivers.values()]) receiver.lose();
+  }
+
+  /** The connection of the isolate has ended, and its bodies have failed with it. */
+  close(): void {
+    for (const exchange of this.#arrived.values()) exchange.fail('The isolate has ended');
+    this.#arrived.clear();
+  }
+
+  /** There is such a body, which is not at its end, or it may still come. */
+  #isAwaited(id: number): boolean {
+    const target = this.#options.find(id);
+    return target === undefined ? this.#options.mayOpen?.(id) === true : !target.isIncomingOver;
+  }
+
+  /** Bodies that were over before the isolate said that the rest comes from here. */
+  #dropOver(): void {
+    for (const [id, exchange] of this.#arrived) {
+      if (this.#isAwaited(id)) continue;
+      this.#arrived.delete(id);
+      exchange.fail(NOT_THERE);
+    }
   }
 }

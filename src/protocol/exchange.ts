@@ -51,7 +51,13 @@ export class Exchange implements BodyOwner {
   /** The end shows only after everything before it has been read; a failure at once. */
   get incoming(): IncomingState {
     if (this.#failReason !== undefined) return 'failed';
-    return this.#isIncomingOver && this.queuedBytes === 0 ? 'ended' : 'open';
+    return this.isIncomingOver && this.queuedBytes === 0 ? 'ended' : 'open';
+  }
+
+  /** No more will arrive, or what arrives is not wanted. */
+  get isIncomingOver(): boolean {
+    if (this.#failReason !== undefined || this.#cameWithHead) return true;
+    return this.#incoming !== undefined && this.#incoming.state !== 'open';
   }
 
   /** True when no more will arrive: what is queued is the rest of the body. */
@@ -85,7 +91,7 @@ export class Exchange implements BodyOwner {
 
   /** Reads no more: what is queued is dropped, and the peer is asked to stop. */
   stopReading(reason: string): void {
-    if (this.#isIncomingOver) this.#incoming?.abandon();
+    if (this.isIncomingOver) this.#incoming?.abandon();
     else this.#openIncoming().stopReading(reason);
   }
 
@@ -94,7 +100,7 @@ export class Exchange implements BodyOwner {
    * `splice` it into the other one when it `isPaused` and nothing is queued.
    */
   forwardIncoming(): void {
-    if (!this.#isIncomingOver) this.#openIncoming().forward();
+    if (!this.isIncomingOver) this.#openIncoming().forward();
   }
 
   /** The peer sends no more of the incoming body, though it is not at its end. */
@@ -182,7 +188,7 @@ export class Exchange implements BodyOwner {
   // --- for the channel ---
 
   get isFinished(): boolean {
-    return this.isOutgoingOver && this.#isIncomingOver;
+    return this.isOutgoingOver && this.isIncomingOver;
   }
 
   /** The outgoing body went whole with its head. */
@@ -228,7 +234,7 @@ export class Exchange implements BodyOwner {
 
   /** The rest of the incoming body is that of the outgoing one of `source`. */
   receiveSplice(source: Exchange): void {
-    if (this.#isIncomingOver || source.isOutgoingOver) return;
+    if (this.isIncomingOver || source.isOutgoingOver) return;
     const from = source.#openOutgoing();
     const to = this.#openIncoming();
     const splice = new Splice(from, to);
@@ -247,7 +253,7 @@ export class Exchange implements BodyOwner {
 
   /** The rest of the incoming body comes from the source. Undefined when it is over. @throws ProtocolError when it cannot be */
   spliceIncoming(source: SpliceSource): Splice | undefined {
-    if (this.#isIncomingOver) return undefined;
+    if (this.isIncomingOver) return undefined;
     const to = this.#openIncoming();
     const splice = new Splice(source, to);
     to.receiveSplice(splice);
@@ -272,11 +278,6 @@ export class Exchange implements BodyOwner {
 
   resumeWhenDrained(): void {
     this.carrier.resumeWhenDrained(this);
-  }
-
-  get #isIncomingOver(): boolean {
-    if (this.#failReason !== undefined || this.#cameWithHead) return true;
-    return this.#incoming !== undefined && this.#incoming.state !== 'open';
   }
 
   #openIncoming(): IncomingBody {

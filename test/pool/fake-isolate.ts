@@ -47,6 +47,8 @@ export interface FakeIsolate {
   readonly isEnded: () => boolean;
   /** Begins an invocation; what is returned says that it is over. */
   readonly begin: (port?: Partial<InvocationPort>) => () => void;
+  /** Sends to the host what is written. */
+  readonly send: (write: (writer: FrameWriter) => void) => void;
   /** As if the cell was gone. */
   readonly disconnect: () => void;
 }
@@ -63,17 +65,22 @@ export function fakeIsolate(lease = 1): FakeIsolate {
   const handle = new IsolateHandle({ lease, transport }, () => {
     isEnded = true;
   });
+  const send: FakeIsolate['send'] = write => {
+    const writer = new FrameWriter();
+    write(writer);
+    for (const part of writer.take()) reader?.onRead(Buffer.from(part));
+  };
   return {
     handle,
+    send,
     isEnded: () => isEnded,
     begin(port = {}) {
       const { id } = handle.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, { ...IGNORES_ALL, ...port });
-      return () => {
-        const writer = new FrameWriter();
-        writer.reply(id, 200, '', true, null, true);
-        writer.signal(id, SignalKind.Done, Buffer.alloc(8));
-        for (const part of writer.take()) reader?.onRead(Buffer.from(part));
-      };
+      return () =>
+        send(writer => {
+          writer.reply(id, 200, '', true, null, true);
+          writer.signal(id, SignalKind.Done, Buffer.alloc(8));
+        });
     },
     disconnect: () => reader?.onClose(),
   };

@@ -2,7 +2,11 @@
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { IsolateGone, type IsolateHandle } from '../../src/pool/isolate-handle.js';
-import { fakeIsolate, LOAD_HEAD } from './fake-isolate.js';
+import { Channel } from '../../src/protocol/channel.js';
+import type { Exchange } from '../../src/protocol/exchange.js';
+import { loopback } from '../../src/protocol/loopback.js';
+import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
+import { fakeIsolate, IGNORES_ALL, LOAD_HEAD } from './fake-isolate.js';
 
 /** Timers of this process: waiting for a reason is one. */
 function timers(): number {
@@ -68,4 +72,61 @@ test('leaseEnded() for a turn of none blames the only invocation that is open', 
   begin({ onLost: reason => void lost.push(reason) });
   handle.leaseEnded('startup', 'too long');
   t.deepEqual(lost, ['cpu']);
+});
+
+/** An invocation that is over in the isolate, while the rest of its answer is on its way from the services. */
+function spliced(onDone: () => void): { readonly handle: IsolateHandle; readonly exchange: Exchange } {
+  const { handle, send } = fakeIsolate();
+  handle.spliceLine = { isConnected: true, open: () => undefined };
+  const exchange = handle.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, { ...IGNORES_ALL, onDone });
+  const { id } = exchange;
+  send(writer => {
+    writer.reply(id, 200, '', true, null, false);
+    writer.signal(id, SignalKind.SpliceTo, '');
+    writer.end(id);
+    writer.signal(id, SignalKind.Done, Buffer.alloc(8));
+  });
+  return { handle, exchange };
+}
+
+test('an invocation is over when all of its answer has come from the services', async t => {
+  let done = 0;
+  const { handle, exchange } = spliced(() => done++);
+  const [services, own] = loopback();
+  new Channel(own, 'isolate', {
+    onOpen: opened => handle.spliced(exchange.id, opened),
+    onSignal() {},
+    onClose() {},
+  });
+  t.is(done, 0);
+  const rest = new Channel(services, 'host', { onOpen() {}, onSignal() {}, onClose() {} }).open(
+    1,
+    '',
+    true,
+    null,
+    false,
+  );
+  rest.sendBuffered(Buffer.from('the rest'));
+  while (done === 0) await new Promise(resolve => setImmediate(resolve));
+  t.is(exchange.read(100)?.toString(), 'the rest');
+  t.is(exchange.incoming, 'ended');
+  t.is(handle.inFlight, 0);
+});
+
+test('a client that leaves while the rest of its answer is on its way from the services does not end the isolate', t => {
+  let done = 0;
+  const { handle, exchange } = spliced(() => done++);
+  exchange.fail('The client disconnected');
+  t.is(done, 1);
+  t.true(handle.isUsable);
+  t.is(handle.inFlight, 0);
+});
+
+test('servicesLost() fails an answer whose rest has not come from the services', t => {
+  let done = 0;
+  const { handle, exchange } = spliced(() => done++);
+  handle.servicesLost();
+  t.is(exchange.incoming, 'failed');
+  t.is(done, 1);
+  t.true(handle.isUsable);
 });

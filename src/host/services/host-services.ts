@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import { type CellConnections, type CellServices, FIRST_LEASES } from '../../pool/cell.js';
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle, SpliceLine } from '../../pool/isolate-handle.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { failureText } from '../../protocol/exchange-io.js';
@@ -286,12 +286,11 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void {
     this.#isolates.set(connection, isolate);
-    isolate.spliceAcross = (call, listener) =>
-      this.#channel?.open(ApplicationAsks.Splice, `${connection}\n${call}`, true, null, false, listener);
     isolate.whenGone(() => {
       this.#isolates.delete(connection);
     });
     const channel = this.#channel;
+    isolate.spliceLine = spliceLine(channel, connection);
     isolate.reconnect = exchange => {
       this.#reconnect(isolate, fn, channel, exchange).catch(() => exchange.fail(SERVICES_LOST_REASON));
     };
@@ -410,6 +409,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     for (const { trace } of this.#spans.values()) trace.end(new Error('The services process has ended'), null);
     this.#spans.clear();
     for (const caller of callers) caller.onTotals(undefined);
+    for (const isolate of new Set(this.#isolates.values())) isolate.servicesLost();
     for (const key of [...this.#ending]) this.#ended(key);
     if (!this.#isClosed) this.#options.onLost();
   }
@@ -510,6 +510,19 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#spans.delete(span);
     begun?.trace.end(failure ?? undefined, status === null ? null : { status });
   }
+}
+
+/** Over the control connection of one services process: the next process knows nothing of the isolate's connection to this one. */
+function spliceLine(channel: Channel | undefined, connection: number): SpliceLine {
+  return {
+    get isConnected() {
+      return channel?.isClosed === false;
+    },
+    open: (call, listener) =>
+      channel?.isClosed === false
+        ? channel.open(ApplicationAsks.Splice, `${connection}\n${call}`, true, null, false, listener)
+        : undefined,
+  };
 }
 
 function lostError(): EdgeError {

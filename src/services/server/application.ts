@@ -59,6 +59,12 @@ export interface ApplicationSurroundings {
   onClose(application: Application): void;
 }
 
+/** What runs behind a connection, and bodies that the application sends on to its calls. */
+interface AttachedFunction {
+  readonly bound: BoundFunction;
+  readonly splices: { readonly call: number; readonly exchange: Exchange }[];
+}
+
 /** Work that is less than a millisecond is reported with what else there is. */
 const REPORT_EVERY_MS = 250;
 /** An application that has not followed a change of an account, or taken a step of its removal, for so long is stuck. */
@@ -78,8 +84,8 @@ export class Application implements ChannelOwner, CallsOwner {
   /** Connections of cells whose isolates have no function yet. They are not read. */
   readonly #idle = new Map<number, Socket>();
   readonly #connections = new Map<number, CellCalls>();
-  /** Functions of connections that have not been accepted yet. */
-  readonly #attached = new Map<number, BoundFunction>();
+  /** Connections that have not been accepted yet, and may come behind what the application says of them. */
+  readonly #attached = new Map<number, AttachedFunction>();
   /** The accounts whose shares connections use. */
   readonly #sharing = new Map<number, string>();
   readonly #charged = new Map<ServedInvocation, number>();
@@ -94,10 +100,21 @@ export class Application implements ChannelOwner, CallsOwner {
 
   /** A connection that the application has opened for a cell. */
   connect(connection: number, socket: Socket): void {
-    const bound = this.#attached.get(connection);
+    const attached = this.#attached.get(connection);
     this.#attached.delete(connection);
-    if (bound === undefined) this.#idle.set(connection, socket);
-    else this.#serve(connection, socket, bound);
+    if (attached === undefined) {
+      this.#idle.set(connection, socket);
+      return;
+    }
+    this.#serve(connection, socket, attached.bound);
+    for (const { call, exchange } of attached.splices) this.#splice(connection, call, exchange);
+  }
+
+  #splice(connection: number, call: number, exchange: Exchange): void {
+    const calls = this.#connections.get(connection);
+    if (calls !== undefined) calls.spliced(call, exchange);
+    else if (this.#attached.get(connection)?.splices.push({ call, exchange }) === undefined)
+      exchange.fail('The isolate has ended');
   }
 
   close(): void {
@@ -138,9 +155,7 @@ export class Application implements ChannelOwner, CallsOwner {
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
     if (kind === ApplicationAsks.Splice) {
       const [connection, call] = head.split('\n');
-      const calls = this.#connections.get(Number(connection));
-      if (calls === undefined) exchange.fail('The isolate has ended');
-      else calls.spliced(Number(call), exchange);
+      this.#splice(Number(connection), Number(call), exchange);
       return;
     }
     if (kind === ApplicationAsks.Redirect) {
@@ -308,7 +323,7 @@ export class Application implements ChannelOwner, CallsOwner {
     const socket = this.#idle.get(connection);
     this.#idle.delete(connection);
     if (bound === undefined) socket?.destroy();
-    else if (socket === undefined) this.#attached.set(connection, bound);
+    else if (socket === undefined) this.#attached.set(connection, { bound, splices: [] });
     else this.#serve(connection, socket, bound);
   }
 
@@ -327,6 +342,7 @@ export class Application implements ChannelOwner, CallsOwner {
     for (let connection = first; connection < first + count; connection++) {
       this.#idle.get(connection)?.destroy();
       this.#idle.delete(connection);
+      for (const { exchange } of this.#attached.get(connection)?.splices ?? []) exchange.fail('The isolate has ended');
       this.#attached.delete(connection);
     }
   }
