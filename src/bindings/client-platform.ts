@@ -25,12 +25,14 @@ export interface ClientReply<Stream extends ClientStream> {
 export interface ClientPlatform<Stream extends ClientStream, BlobType> {
   /**
    * Calls the service of the binding. `args` is plain data. `body` is borrowed until the promise settles; the bytes of the
-   * answer belong to the client. Rejects with an error of the client's realm.
+   * answer belong to the client. `lengthOf` finds in the head how long the body of the answer is: a stream with another length fails. Rejects with an error of
+   * the client's realm.
    */
   readonly call: (
     method: string,
     args: unknown,
     body: string | Uint8Array | Stream | null,
+    lengthOf?: (head: unknown) => number | undefined,
   ) => Promise<ClientReply<Stream>>;
   readonly ReadableStream: new (
     source: { type: 'bytes'; pull(controller: StreamController): void; cancel(): void },

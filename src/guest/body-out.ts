@@ -7,7 +7,7 @@ import { HostBody, HostSink } from './host-body.ts';
 import { mayLeave } from './output-gate.ts';
 import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
 import { isUint8Array } from './web/base/buffers.ts';
-import { type Body, streamOf, takeSource } from './web/fetch/body.ts';
+import { type Body, streamLength, streamOf, takeSource } from './web/fetch/body.ts';
 import { blobBytes, isBlob } from './web/file/blob.ts';
 import { ByteReader, type ReadableStream } from './web/streams/streams.ts';
 
@@ -30,6 +30,12 @@ export function takeOutgoing(body: Body): OutgoingBody {
 /** Whether the op that sends the head takes the body along. */
 export function goesWhole(body: OutgoingBody): body is string | Uint8Array {
   return typeof body === 'string' || (isUint8Array(body) && typedArrayLength(body) <= MAX_WHOLE_BYTES);
+}
+
+/** The length of a body that does not go whole, where it is known. */
+export function outgoingLength(body: Uint8Array | HostBody | ReadableStream): number | undefined {
+  if (body instanceof HostBody) return body.isComplete ? body.size : body.expectedSize;
+  return isUint8Array(body) ? typedArrayLength(body) : streamLength(body);
 }
 
 /**

@@ -1,10 +1,11 @@
 /**
  * Calls of the services of the host process: fetch, caches and every binding make theirs here. Their form is "method\nbinding\narguments as JSON"
- * and at most one body, about which body-out.ts decides how it travels.
+ * and at most one body, about which body-out.ts decides how it travels. The method of one that travels as a stream is followed by a space and the length of
+ * the body, where that is known: the host refuses a body that has another one.
  */
 import type { ServiceId } from '../bindings/service-id.ts';
 import { Op } from '../isolate/ops/table.ts';
-import { goesWhole, type OutgoingBody, sendBody } from './body-out.ts';
+import { goesWhole, type OutgoingBody, outgoingLength, sendBody } from './body-out.ts';
 import { opString, takeBytes } from './bridge.ts';
 import { type CallReply, openCall, type ServiceCall } from './calls.ts';
 import { ErrorCtor, stringIndexOf, stringSlice } from './primordials.ts';
@@ -112,7 +113,9 @@ export function callNow(
   const head = `${method}\n${binding}\n${argumentText}`;
   if (body === null) return openCall(Op.Call, service, head, undefined, reply);
   if (goesWhole(body)) return openCall(typeof body === 'string' ? Op.Call : Op.CallBytes, service, head, body, reply);
-  const call = openCall(Op.CallStream, service, head, undefined, reply);
+  const length = outgoingLength(body);
+  const sized = length === undefined ? head : `${method} ${length}\n${binding}\n${argumentText}`;
+  const call = openCall(Op.CallStream, service, sized, undefined, reply);
   try {
     // A later failure is reported to the call by the sender (body-out.ts).
     sendBody(body, call.exchange);

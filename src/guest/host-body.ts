@@ -5,7 +5,17 @@
 import { BODY_ENDED, Ev, Op } from '../isolate/ops/table.ts';
 import { errorFromText, onEvent, op, opNumber, opString } from './bridge.ts';
 import { leaving, mayLeave } from './output-gate.ts';
-import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseResolve, Uint8ArrayCtor } from './primordials.ts';
+import {
+  MapCtor,
+  mapDelete,
+  mapGet,
+  mapSet,
+  PromiseCtor,
+  promiseResolve,
+  TypeErrorCtor,
+  typedArrayLength,
+  Uint8ArrayCtor,
+} from './primordials.ts';
 
 /** The most that one read hands to the guest, so that a fast producer does not make huge arrays. */
 const MAX_CHUNK_BYTES = 65_536;
@@ -27,6 +37,9 @@ export class HostBody {
   exchange: number;
   /** The number of bytes when all of them are there from the start, else BODY_STREAM. */
   readonly size: number;
+  /** The length of one that is still on its way, where its sender has said it. The body fails when it ends with another one. */
+  expectedSize: number | undefined = undefined;
+  #readBytes = 0;
   #failure: { readonly reason: unknown } | undefined;
   #onFail: ((reason: unknown) => void) | undefined;
   #onEnd: (() => void) | undefined;
@@ -64,9 +77,11 @@ export class HostBody {
       if (available > 0) {
         const target = new Uint8ArrayCtor(available < MAX_CHUNK_BYTES ? available : MAX_CHUNK_BYTES);
         op(Op.BodyRead, this.exchange, target);
+        this.#readBytes += typedArrayLength(target);
         return target;
       }
       if (available === BODY_ENDED) {
+        this.#checkLength();
         this.#ended();
         return undefined;
       }
@@ -74,6 +89,14 @@ export class HostBody {
         mapSet(readers, this.exchange, { resolve, reject });
       });
     }
+  }
+
+  #checkLength(): void {
+    const expected = this.expectedSize;
+    if (expected === undefined || expected === this.#readBytes) return;
+    const text = `The body has ${this.#readBytes} bytes, and its length was announced as ${expected}`;
+    this.fail(this.toError(new TypeErrorCtor(text)));
+    this.check();
   }
 
   /** Throws when it has failed. */
@@ -143,6 +166,7 @@ export class HostBody {
 
   /** All of it went to where it was piped to: what reads it now finds its end. */
   wasPiped(): void {
+    this.expectedSize = undefined;
     this.#ended();
   }
 }

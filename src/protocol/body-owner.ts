@@ -48,6 +48,8 @@ export interface BodyOwner {
   readonly id: number;
   readonly carrier: BodyCarrier;
   readonly listener: ExchangeListener | undefined;
+  /** The incoming body is not what was announced: the exchange fails, here and for the peer. */
+  refuse(reason: string): void;
   /** One body is over: so is the exchange when the other one is. */
   forgetIfOver(): void;
   /** The writer was asked to wait because the connection is backpressured: `resume` of the outgoing body when it is no longer. */

@@ -103,6 +103,11 @@ export class Exchange implements BodyOwner {
     if (!this.isIncomingOver) this.#openIncoming().forward();
   }
 
+  /** The incoming body has this length, as its sender has announced. One that ends with another length fails. */
+  expect(bytes: number): void {
+    if (this.#failReason === undefined && !this.#cameWithHead) this.#openIncoming().expect(bytes);
+  }
+
   /** The peer sends no more of the incoming body, though it is not at its end. */
   get isPaused(): boolean {
     return this.#incoming?.isPaused ?? false;
@@ -271,6 +276,11 @@ export class Exchange implements BodyOwner {
   }
 
   // --- for its bodies ---
+
+  refuse(reason: string): void {
+    this.fail(reason);
+    this.listener?.onFail(reason);
+  }
 
   forgetIfOver(): void {
     this.carrier.forgetIfOver(this);

@@ -35,7 +35,9 @@ export class IncomingBody implements SpliceTarget {
   #grantedBytes = FIRST_WINDOW_BYTES;
   /** Bytes that were read and not yet given back as credit. */
   #uncreditedBytes = 0;
-  /** The bytes that have arrived in frames of its own, read or not. */
+  /** Its length, where that was announced. */
+  #expectedBytes: number | undefined;
+  /** The bytes that have arrived in frames of its own, or by the splice, read or not. */
   receivedBytes = 0;
   /** Read. */
   takenBytes = 0;
@@ -103,6 +105,12 @@ export class IncomingBody implements SpliceTarget {
     if (this.#supply === 'data') this.#supply = 'forwarding';
   }
 
+  /** It fails unless it ends with this length. The end may have come already. */
+  expect(bytes: number): void {
+    this.#expectedBytes = bytes;
+    if (this.#state === 'ended') this.#checkLength();
+  }
+
   // --- what the peer sends ---
 
   /** Keeps a body that came whole with its head. */
@@ -134,6 +142,7 @@ export class IncomingBody implements SpliceTarget {
 
   receiveSplicedEnd(): void {
     const wasOpen = this.#state === 'open';
+    if (wasOpen && !this.#checkLength()) return;
     this.#state = 'ended';
     if (wasOpen) this.#owner.listener?.onData();
     this.#owner.forgetIfOver();
@@ -152,6 +161,14 @@ export class IncomingBody implements SpliceTarget {
     this.#supply = 'spliced';
     this.#splice = splice;
     splice.giveCredit(this.#grantedBytes);
+  }
+
+  /** Whichever way its bytes came by, an end in the wrong place is a failure. */
+  #checkLength(): boolean {
+    const expected = this.#expectedBytes;
+    if (expected === undefined || expected === this.receivedBytes) return true;
+    this.#owner.refuse(wrongLength(this.receivedBytes, expected));
+    return false;
   }
 
   #receive(chunk: Buffer): void {
@@ -212,4 +229,15 @@ export class IncomingBody implements SpliceTarget {
     this.#countedBytes = heldBytes;
     if (more !== 0) this.#owner.carrier.countQueued(more);
   }
+}
+
+const WRONG_LENGTH = 'TypeError\nThe body has ';
+
+/** The reason with which a body fails that does not have the length that was announced. */
+export function wrongLength(received: number, expected: number): string {
+  return `${WRONG_LENGTH}${received} bytes, and its length was announced as ${expected}\n`;
+}
+
+export function isWrongLength(reason: string): boolean {
+  return reason.startsWith(WRONG_LENGTH);
 }

@@ -92,10 +92,13 @@ export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits
 /** Counts the bytes of a request body as they pass: for bodies whose length the head does not give, or gives wrongly. Nothing is kept. */
 export class BodyCounter {
   readonly #limits: RequestLimits;
+  readonly #declaredBytes: number | undefined;
   #bytes = 0;
 
-  constructor(limits: RequestLimits) {
+  /** @param declaredBytes what its Content-Length says, where nothing else keeps a body to that */
+  constructor(limits: RequestLimits, declaredBytes?: number) {
     this.#limits = limits;
+    this.#declaredBytes = declaredBytes;
   }
 
   get bytes(): number {
@@ -107,6 +110,16 @@ export class BodyCounter {
     this.#bytes += byteLength;
     if (this.#bytes > this.#limits.bodyBytes) throw bodyTooLarge('serve the request', this.#bytes, this.#limits);
   }
+
+  /** All of the body has passed. @throws EdgeError EDGE_REQUEST_MALFORMED when that is not what was declared */
+  end(): void {
+    const declared = this.#declaredBytes;
+    if (declared !== undefined && declared !== this.#bytes) throw wrongLength(declared, this.#bytes);
+  }
+}
+
+function wrongLength(declared: number, bytes: number): EdgeError {
+  return malformed('serve the request', `its Content-Length is ${declared}, and its body has ${bytes} bytes`);
 }
 
 function bodyTooLarge(subject: string, figure: number, limits: RequestLimits): EdgeError {

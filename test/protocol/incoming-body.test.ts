@@ -317,3 +317,42 @@ test('a reader may stop inside the report of the data that it stops at', t => {
   t.is(owner.queuedBytes, 0);
   t.deepEqual(owner.frames(), ['stop sending 7 too long']);
 });
+
+test('expect() lets a body of that length end, and refuses one that ends before or behind it', t => {
+  for (const [announced, outcome] of [
+    [10, 'data'],
+    [11, 'refuse'],
+    [9, 'refuse'],
+  ] as const) {
+    const { owner, body } = rig();
+    body.expect(announced);
+    body.receiveData(Buffer.alloc(10));
+    owner.reports();
+    body.receiveEnd();
+    t.true(owner.reports().join().startsWith(outcome));
+  }
+});
+
+test('expect() refuses a body whose end has come already', t => {
+  const { owner, body } = rig();
+  body.receiveData(Buffer.alloc(10));
+  body.receiveEnd();
+  owner.reports();
+  body.expect(10);
+  t.deepEqual(owner.reports(), []);
+  body.expect(11);
+  t.deepEqual(owner.reports(), ['refuse The body has 10 bytes, and its length was announced as 11']);
+});
+
+test('expect() counts what came by a splice', t => {
+  const { owner, body, splice } = rig();
+  body.expect(30);
+  body.receiveData(Buffer.alloc(10));
+  body.receiveSplice(splice);
+  body.receiveSpliced(new Uint8Array(10));
+  owner.reports();
+  body.receiveEnd();
+  t.deepEqual(owner.reports(), []);
+  body.receiveSplicedEnd();
+  t.deepEqual(owner.reports(), ['refuse The body has 20 bytes, and its length was announced as 30']);
+});

@@ -22,6 +22,10 @@ export class ScriptedOwner implements BodyOwner {
   readonly carrier: BodyCarrier;
   readonly listener: ExchangeListener;
 
+  refuse(reason: string): void {
+    this.#reports.push(`refuse ${reason.split('\n')[1]}`);
+  }
+
   constructor(id = 7) {
     this.id = id;
     const report = (text: string): void => void this.#reports.push(text);

@@ -32,7 +32,7 @@ export function createBinding(service: ServiceId, name: string, config: unknown)
 
 function platformOf(service: ServiceId, name: string): ClientPlatform<ReadableStream, Blob> {
   return {
-    call: (method, args, body) => call(service, name, method, args, body),
+    call: (method, args, body, lengthOf) => call(service, name, method, args, body, lengthOf),
     ReadableStream,
     Blob: Blob as new (parts: Uint8Array<ArrayBuffer>[], options: { type: string }) => Blob, // a narrower constructor
     TextDecoder,
@@ -40,11 +40,22 @@ function platformOf(service: ServiceId, name: string): ClientPlatform<ReadableSt
   };
 }
 
-function call(service: ServiceId, binding: string, method: string, args: unknown, body: Payload): Promise<Reply> {
+function call(
+  service: ServiceId,
+  binding: string,
+  method: string,
+  args: unknown,
+  body: Payload,
+  lengthOf: ((head: unknown) => number | undefined) | undefined,
+): Promise<Reply> {
   return new PromiseCtor(resolve => {
     requireHandler(`${binding}.${method}()`);
     callService(service, method, binding, jsonStringify(args), outgoing(body), {
-      onReply: (head, replyBody) => resolve({ head: jsonParse(head), body: incoming(replyBody) }),
+      onReply: (text, replyBody) => {
+        const head: unknown = jsonParse(text);
+        if (replyBody !== null && !replyBody.isComplete) replyBody.expectedSize = lengthOf?.(head);
+        resolve({ head, body: incoming(replyBody) });
+      },
       onFailed: (makeError, site) => resolve(rejection(makeError, site)),
     });
   });

@@ -34,7 +34,7 @@ import { DOMException } from '../web/base/dom-exception.ts';
 import { inspect } from '../web/console/inspect.ts';
 import { Body, bodyLength, isUnusable } from '../web/fetch/body.ts';
 import { asksForWebSocket } from '../web/fetch/fetch.ts';
-import { hasName } from '../web/fetch/header-list.ts';
+import { declaredLength, hasName } from '../web/fetch/header-list.ts';
 import { createRequest, type Request, RequestState } from '../web/fetch/request.ts';
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { abortSignal } from '../web/scheduling/abort.ts';
@@ -498,7 +498,11 @@ export function requestOf(invocation: Invocation, head: string, bodySize: number
   state.isImmutable = true;
   // A GET has no body: what follows it are the messages of a socket, once there is one.
   if (bodySize === BODY_STREAM && asksForWebSocket(state)) invocation.isUpgrade = true;
-  else if (bodySize !== BODY_NONE) state.body = new Body(new HostBody(id, bodySize));
+  else if (bodySize !== BODY_NONE) {
+    const body = new HostBody(id, bodySize);
+    if (bodySize === BODY_STREAM) body.expectedSize = declaredLength(state.headerPairs());
+    state.body = new Body(body);
+  }
   return createRequest(state);
 }
 

@@ -239,8 +239,10 @@ function found(value: unknown, body: HostBody | null): Response | undefined {
   const pairs: HeaderPairs = [];
   for (let i = 0; i < head.headers.length; i += 2) appendPair(pairs, head.headers[i] ?? '', head.headers[i + 1] ?? '');
   state.pairs = pairs;
-  if (body !== null && !isNullBodyStatus(head.status)) state.body = new Body(body);
-  else body?.stop();
+  if (body !== null && !isNullBodyStatus(head.status)) {
+    body.expectedSize = declaredLength(pairs);
+    state.body = new Body(body);
+  } else body?.stop();
   return createResponse(state);
 }
 

@@ -15,7 +15,7 @@ import type { Peer } from '../invocation/peers.js';
 import { type CalleeAnswer, CallSink } from './call-sink.js';
 
 /** Messages are no body, and have no end that a limit could know. */
-const NO_COUNTER = { bytes: 0, add: () => {} };
+const NO_COUNTER = { bytes: 0, add: () => {}, end: () => {} };
 
 /** A class, for the reason that `FetchStart` is one. Its body is that of the call, when that begins. */
 export class StartOfCall implements InvocationStart {

@@ -39,10 +39,11 @@ export function fetchThrough(
   timeoutMs?: number,
 ): Promise<Response> {
   try {
-    checkRequestHead(input, runner.context.limits);
+    const { contentLength } = checkRequestHead(input, runner.context.limits);
+    const start = { contentLength, timeoutMs };
     const decision = runner.context.admit(mode, undefined);
-    if ('then' in decision) return decision.then(known => run(runner, input, mode, known, timeoutMs));
-    return run(runner, input, mode, decision, timeoutMs);
+    if ('then' in decision) return decision.then(known => run(runner, input, mode, known, start));
+    return run(runner, input, mode, decision, start);
   } catch (error) {
     return Promise.reject(error);
   }
@@ -53,7 +54,7 @@ function run(
   input: FetchInput,
   mode: RouteMode,
   decision: AdmissionDecision,
-  timeoutMs: number | undefined,
+  { contentLength, timeoutMs }: { readonly contentLength: number | undefined; readonly timeoutMs: number | undefined },
 ): Promise<Response> {
   return new Promise((resolve, reject) => {
     if (decision.kind !== 'admit') {
@@ -67,7 +68,8 @@ function run(
     const isUpgrade = isUpgradeInput(input);
     const Start = isUpgrade ? UpgradeStart : FetchStart;
     const start = new Start(input.head, null, !isUpgrade && input.body === null, input.props, input.chain, timeoutMs);
-    const sink = new FetchSink(input, runner.context, resolve, reject);
+    const counter = new BodyCounter(runner.context.limits, contentLength);
+    const sink = new FetchSink(input, counter, runner.context, resolve, reject);
     const invocation = runner.runNow(start, sink);
     if (invocation !== undefined) sink.started(invocation);
     else {
@@ -81,6 +83,7 @@ function run(
 
 class FetchSink implements ResponseSink {
   readonly #input: FetchInput;
+  readonly #counter: BodyCounter;
   readonly #context: InvocationContext;
   /** Both refer to the promise of the response, and by it to the response: they go when it is settled, so that the response can be collected. */
   #resolve: ((response: Response) => void) | undefined;
@@ -96,11 +99,13 @@ class FetchSink implements ResponseSink {
 
   constructor(
     input: FetchInput,
+    counter: BodyCounter,
     context: InvocationContext,
     resolve: (response: Response) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#input = input;
+    this.#counter = counter;
     this.#context = context;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -115,7 +120,7 @@ class FetchSink implements ResponseSink {
       signal.addEventListener('abort', this.#onAbort);
     }
     if (body !== null) {
-      invocation.source = new RequestBody(body, invocation, new BodyCounter(this.#context.limits), error => {
+      invocation.source = new RequestBody(body, invocation, this.#counter, error => {
         this.#refuse(error);
         this.#end(error);
       });

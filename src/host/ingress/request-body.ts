@@ -5,12 +5,14 @@ import type { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { RequestBodySource } from '../invocation/response-sink.js';
 
+type BodyCheck = Pick<BodyCounter, 'add' | 'bytes' | 'end'>;
+
 /** Pumps a request's body into the invocation, as fast as the function reads it. */
 export class RequestBody implements RequestBodySource {
   readonly #body: ReadableStream<Uint8Array>;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #invocation: Invocation;
-  readonly #counter: Pick<BodyCounter, 'add' | 'bytes'>;
+  readonly #counter: BodyCheck;
   readonly #onFail: (error: unknown) => void;
   /** The part of the last chunk that was not sent. The application has made it, so it is not counted to the account. */
   #rest: Uint8Array = new Uint8Array();
@@ -21,7 +23,7 @@ export class RequestBody implements RequestBodySource {
   constructor(
     body: ReadableStream<Uint8Array>,
     invocation: Invocation,
-    counter: Pick<BodyCounter, 'add' | 'bytes'>,
+    counter: BodyCheck,
     onFail: (error: unknown) => void,
   ) {
     this.#body = body;
@@ -64,6 +66,7 @@ export class RequestBody implements RequestBodySource {
         const { value, done } = await this.#reader.read();
         if (this.#isFinished) return;
         if (done) {
+          this.#counter.end();
           this.#isFinished = true;
           exchange.end();
           return;

@@ -1,5 +1,7 @@
 /** The errors of what a function itself did: what its handler threw, and answers that are none. */
+
 import { MAX_REPLY_HEAD_CHARACTERS } from '../../isolate/ops/table.js';
+import { isWrongLength } from '../../protocol/incoming-body.js';
 import { type HandlerFailure, STALLED_REASON } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { InvocationKind } from '../../quotas/limits.js';
@@ -80,6 +82,10 @@ export function isolateFailure(
 function failureError(name: string, reason: string, isAnswered: boolean): EdgeError {
   if (reason === STALLED_REASON) return stalledError(name);
   if (!isAnswered) return noAnswerError(name, reason);
+  if (isWrongLength(reason)) {
+    const why = 'its Content-Length is not the length of its body';
+    return new EdgeError('EDGE_RESPONSE_HEADER', `The response of function "${name}" is cut off: ${why}`);
+  }
   return new EdgeError('EDGE_RESPONSE_STREAM', `The response body of function "${name}" failed: ${inWords(reason)}`);
 }
 

@@ -17,6 +17,7 @@ import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
+import { isNullBodyStatus, lengthOfBody } from '../ingress/http-head.js';
 import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
 import { answeredSocket } from '../sleeping/handed-sockets.js';
 import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
@@ -221,9 +222,17 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#record.status = status;
     this.#record.responseBytes = socket === undefined ? body.length : 0;
     this.#state = 'responding';
+    if (!isComplete && !isUpgrade) this.#expectBody(status, head);
     this.#sink.respond(status, head, body, isComplete, this.exchange, socket);
     socket?.dropUnlessTaken();
     if (isComplete) this.bodyEnded();
+  }
+
+  /** All who take the answer are behind this check of its length. */
+  #expectBody(status: number, head: string): void {
+    if (isNullBodyStatus(status) || !head.includes('content-length')) return;
+    const length = lengthOfBody(head);
+    if (length !== undefined) this.exchange.expect(length);
   }
 
   onData(): void {

@@ -28,9 +28,10 @@ export interface ServiceEntry {
   readonly services: ReadonlyMap<string, Service>;
 }
 
-/** The head of a call: "method\nbinding\narguments as JSON". Written by the function. */
+/** The head of a call: "method\nbinding\narguments as JSON", or "method length\n..." for a body whose length is known. Written by the function. */
 interface CallHead {
   readonly method: string;
+  readonly bodyBytes: number | undefined;
   readonly binding: string;
   /** Parsed when the call's turn comes: what waits takes no more than its text. */
   readonly argumentText: string;
@@ -78,6 +79,7 @@ export async function answerCall(
     heldBytes += argumentBytes;
     if (trace !== undefined)
       traced = await trace.beginCall({ service: definition.name, method: head.method, binding: head.binding, args });
+    if (head.bodyBytes !== undefined) exchange.expect(head.bodyBytes);
     const body = incomingBody(exchange, io, isComplete, connection);
     const reply = await service(new FunctionCall(head.method, args, body, traced, io, accounting));
     answer = reply.head;
@@ -188,8 +190,12 @@ function splitHead(text: string): CallHead {
   const methodEnd = text.indexOf('\n');
   const bindingEnd = text.indexOf('\n', methodEnd + 1);
   if (methodEnd < 0 || bindingEnd < 0) throw new TypeError('The call is malformed');
+  const lengthAt = text.lastIndexOf(' ', methodEnd);
+  const bodyBytes = lengthAt < 0 ? undefined : Number(text.slice(lengthAt + 1, methodEnd));
+  if (bodyBytes !== undefined && !Number.isSafeInteger(bodyBytes)) throw new TypeError('The call is malformed');
   return {
-    method: text.slice(0, methodEnd),
+    method: text.slice(0, lengthAt < 0 ? methodEnd : lengthAt),
+    bodyBytes,
     binding: text.slice(methodEnd + 1, bindingEnd),
     argumentText: text.slice(bindingEnd + 1),
   };

@@ -16,6 +16,11 @@ export class IncomingStream implements AsyncIterableIterator<Uint8Array, undefin
     this.#failure = failure;
   }
 
+  /** It fails when it ends with another length. */
+  expect(bytes: number): void {
+    this.#exchange.expect(bytes);
+  }
+
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     for (;;) {
       if (this.#isFinished) return { done: true, value: undefined };

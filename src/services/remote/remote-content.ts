@@ -12,6 +12,7 @@ export function remoteContent(
   body: Uint8Array | IncomingStream,
   work: CallWork | undefined,
 ): ObjectContent {
+  if (!(body instanceof Uint8Array)) body.expect(length);
   return {
     offset,
     length,

@@ -3,6 +3,7 @@ import test from 'ava';
 import { methodOf } from '../../../src/bindings/binding.js';
 import { REGISTRY } from '../../../src/bindings/registry.js';
 import type { Service, ServiceCall } from '../../../src/bindings/service.js';
+import { ServiceId } from '../../../src/bindings/service-id.js';
 import { Channel, type ChannelOwner } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { loopback } from '../../../src/protocol/loopback.js';
@@ -202,3 +203,59 @@ test('sent() frees no connection whose body has not been read', async t => {
   accounting.read(1);
   t.is(accounting.gate.openCount, 0);
 });
+
+/** Calls a service whose body is announced with a length, and sends `sent` bytes of it. */
+function announced(
+  announcedBytes: number,
+  sent: number,
+): { readonly read: Promise<number>; readonly failed: Promise<string> } {
+  const [near, far] = loopback();
+  const nobody: ChannelOwner = { onOpen() {}, onSignal() {}, onClose() {} };
+  const isolate = new Channel(near, 'isolate', nobody);
+  let read = (_bytes: number | Promise<number>): void => {};
+  const whole = new Promise<number>(resolve => {
+    read = resolve;
+  });
+  const service: Service = async ({ body }) => {
+    const count = async (): Promise<number> => {
+      let bytes = 0;
+      for await (const chunk of body instanceof Uint8Array ? [body] : (body ?? [])) bytes += chunk.length;
+      return bytes;
+    };
+    const counted = count();
+    read(counted);
+    return { head: await counted };
+  };
+  new Channel(far, 'host', {
+    ...nobody,
+    onOpen: (exchange, _service, head, _body, isComplete) =>
+      void answerCall(serviceEntry(ServiceId.Kv, service), accountingOf(), exchange, head, isComplete),
+  });
+  const failed = new Promise<string>(resolve => {
+    const exchange = isolate.open(ServiceId.Kv, `put ${announcedBytes}\n\n{}`, true, null, false);
+    exchange.listener = {
+      onReply: (_status, head) => resolve(`answered ${head}`),
+      onData() {},
+      onCredit() {},
+      onSent() {},
+      onStop() {},
+      onFail: resolve,
+    };
+    exchange.sendBuffered(new Uint8Array(sent));
+  });
+  return { read: whole, failed };
+}
+
+test('answerCall() takes a body of the length that the call announces', async t => {
+  const { read, failed } = announced(1000, 1000);
+  t.is(await read, 1000);
+  t.is(await failed, 'answered 1000');
+});
+
+for (const sent of [999, 1001, 0]) {
+  test(`answerCall() fails a body of ${sent} bytes that was announced with 1000`, async t => {
+    const { read, failed } = announced(1000, sent);
+    await t.throwsAsync(read);
+    t.is(await failed, `TypeError\nThe body has ${sent} bytes, and its length was announced as 1000\n`);
+  });
+}

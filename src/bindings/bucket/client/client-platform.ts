@@ -14,5 +14,6 @@ export interface BucketPlatform<Stream extends ClientStream, BlobType>
     method: Method,
     args: WireArguments[Method],
     body: string | Uint8Array | Stream | null,
+    lengthOf?: (head: unknown) => number | undefined,
   ) => Promise<ClientReply<Stream>>;
 }

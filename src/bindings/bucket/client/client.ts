@@ -63,7 +63,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
       if (onlyIf !== undefined) args.onlyIf = plainCondition(onlyIf);
       if (range !== undefined) args.range = plainRange(range);
     }
-    const { head, body } = await call('get', args, null);
+    const { head, body } = await call('get', args, null, lengthOf);
     if (head === null) return null;
     const object = uncheckedObject(head);
     if (object.hasBody !== true) return new ClientObject(object);
@@ -147,6 +147,10 @@ export interface ClientList {
 
 const HASHES = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'] as const;
 const LIST_OPTIONS = ['limit', 'prefix', 'cursor', 'delimiter', 'startAfter', 'include'] as const;
+
+function lengthOf(head: unknown): number | undefined {
+  return head === null ? undefined : uncheckedObject(head).range?.length;
+}
 
 // Heads come from the service of the host, which the client trusts and never the other way round: these are casts by name.
 function uncheckedObject(head: unknown): WireObject {

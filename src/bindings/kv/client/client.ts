@@ -20,6 +20,7 @@ interface KvPlatform<Stream extends ClientStream, BlobType> extends Omit<ClientP
     method: Method,
     args: WireArguments[Method],
     body: string | Uint8Array | Stream | null,
+    lengthOf?: (head: unknown) => number | undefined,
   ) => Promise<ClientReply<Stream>>;
 }
 
@@ -37,7 +38,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     checkKeyText('GET', args.key);
     if (cacheTtl !== undefined) args.cacheTtl = cacheTtl;
     if (type === 'text' || type === 'json') args.text = true;
-    const { head, body } = await call('get', args, null);
+    const { head, body } = await call('get', args, null, sizeOf);
     if (head === null) return null;
     const { size, metadata, text } = uncheckedValue(head);
     return {
@@ -181,6 +182,10 @@ function bulkJson(text: string): unknown {
   } catch {
     throw kvError('GET_BULK', 20001, 'At least one of the requested keys corresponds to a non-json value');
   }
+}
+
+function sizeOf(head: unknown): number | undefined {
+  return head === null ? undefined : uncheckedValue(head).size;
 }
 
 // Heads come from the service of the host, which the client trusts and never the other way round: these are casts by name.

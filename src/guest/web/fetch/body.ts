@@ -67,6 +67,10 @@ export function setStreamLength(stream: ReadableStream, length: number): void {
   weakMapSet(lengthByStream, stream, length);
 }
 
+export function streamLength(stream: ReadableStream): number | undefined {
+  return weakMapGet(lengthByStream, stream);
+}
+
 /** The stream is what comes from the host: as the body of a message it goes back there without passing this realm. */
 export function setStreamSource(stream: ReadableStream, source: HostBody): void {
   weakMapSet(bodyByStream, stream, new Body(source, stream));
@@ -137,7 +141,7 @@ export function bodyLength(body: Body): number | undefined {
   const { source } = body;
   if (source === undefined) return body.length;
   if (typeof source === 'string') return undefined; // known once it is encoded
-  if (source instanceof HostBody) return source.isComplete ? source.size : undefined;
+  if (source instanceof HostBody) return source.isComplete ? source.size : source.expectedSize;
   return isBlob(source) ? blobSize(source) : typedArrayLength(source);
 }
 
@@ -196,6 +200,7 @@ export function cloneBody(body: Body): Body {
     clone.isShared = true;
     return clone;
   }
+  body.length = bodyLength(body);
   const branches = teeCloned(streamOf(body));
   const clone = new Body(undefined, branches[1]);
   clone.length = body.length;

@@ -30,7 +30,7 @@ import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts'
 import { cancel } from '../streams/streams.ts';
 import { Body, bodyLength, isUnusable, readBytes } from './body.ts';
 import { readDataUrl } from './data-url.ts';
-import { appendPair, getValue, type HeaderPairs, hasName } from './header-list.ts';
+import { appendPair, declaredLength, getValue, type HeaderPairs, hasName } from './header-list.ts';
 import { matchesIntegrity } from './integrity.ts';
 import { buildRequest, type RequestState } from './request.ts';
 import { createResponse, isNullBodyStatus, type Response, ResponseState } from './response.ts';
@@ -212,6 +212,7 @@ function toState(head: ReplyHead, body: HostBody | null, method: string): Respon
   state.pairs = toPairs(head);
   if (body !== null && method !== 'HEAD' && !isNullBodyStatus(head.status)) {
     body.toError = toNetworkError;
+    body.expectedSize = declaredLength(state.pairs);
     state.body = new Body(body);
   } else if (head.status !== 101) body?.stop();
   return state;

@@ -156,3 +156,11 @@ export function joinPairs(pairs: HeaderPairs): string {
   for (let i = 0; i < pairs.length; i++) text += i === 0 ? pairs[i] : `\n${pairs[i]}`;
   return text;
 }
+
+/** The length that content-length gives, where it is one. */
+export function declaredLength(pairs: HeaderPairs): number | undefined {
+  const value = getValue(pairs, 'content-length');
+  if (value === null || value === '' || value.length > 15) return undefined;
+  const length = +value;
+  return length >= 0 && length % 1 === 0 ? length : undefined;
+}
