@@ -10,7 +10,7 @@
  *     isolate's connection    connection of the processes    rule at the receiver
  *     SpliceTo                the exchange opens             Either comes first. The exchange waits for `SpliceTo`, the body for the exchange.
  *     End of the target       the rest, and its end          `End` ends nothing after `SpliceTo`: the end of the exchange does.
- *     Reset of the target     the rest, its end or failure   The first failure counts. What comes later is refused.
+ *     Reset of the target     the rest, its end or failure   The first failure counts, and later frames are refused.
  *     Done of an invocation   the rest of its answer         `Done` waits until the answer is over here: see `has`.
  *     the call itself         the exchange opens             Either comes first: `mayOpen` says that the call may still come.
  *     SpliceTo, End           the connection is lost         The body fails: an exchange that has not come by then never comes.

@@ -7,7 +7,7 @@ import { type Direction, ThreeProcesses, WIRES, type WireName } from './three-pr
 /** Bytes of which each says where it stands. */
 const PATTERN = Buffer.from(Uint8Array.from({ length: 4 * WINDOW_BYTES + FIRST_WINDOW_BYTES }, (_, at) => at % 251));
 const DIRECTIONS: readonly Direction[] = ['upload', 'download'];
-/** What is spliced across: more than the first window. */
+/** More than the first window, so that the rest is spliced across. */
 const LONG_BYTES = FIRST_WINDOW_BYTES + 5000;
 
 /** The writer and the reader of a body, each as fast as it may. */

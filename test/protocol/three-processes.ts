@@ -10,7 +10,7 @@ import { SignalKind } from '../../src/protocol/messages.js';
 import type { TransportReader } from '../../src/protocol/transport.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 
-/** Who opens the exchange of the source: the process that sends, or the isolate, to whose call it is the answer. */
+/** The side that opens the exchange of the source: the process that sends, or the isolate, to whose call it is the answer. */
 export type Direction = 'upload' | 'download';
 
 export const WIRES = [
@@ -90,7 +90,7 @@ export class ThreeProcesses {
     senderToReceiver: new Wire(),
     receiverToSender: new Wire(),
   };
-  /** What broke the protocol. */
+  /** The texts of protocol errors. */
   readonly errors: string[] = [];
   /** The body, at the process that sends it. */
   readonly source: Exchange;

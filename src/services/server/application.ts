@@ -59,7 +59,7 @@ export interface ApplicationSurroundings {
   onClose(application: Application): void;
 }
 
-/** What runs behind a connection, and bodies that the application sends on to its calls. */
+/** The function that runs behind a connection, and the bodies that the application sends on to its calls. */
 interface AttachedFunction {
   readonly bound: BoundFunction;
   readonly splices: { readonly call: number; readonly exchange: Exchange }[];
