@@ -69,15 +69,3 @@ export function pairsOf(list: readonly string[]): [string, string][] {
 export function isNullBodyStatus(status: number): boolean {
   return status === 101 || status === 204 || status === 205 || status === 304;
 }
-
-/** The length that the head of an answer declares for its body. Undefined where it is none, or there are two. */
-export function lengthOfBody(head: string): number | undefined {
-  const parts = head.split('\n');
-  let length: string | undefined;
-  for (let at = 1; at + 1 < parts.length; at += 2) {
-    if (parts[at]?.toLowerCase() !== 'content-length') continue;
-    if (length !== undefined) return undefined;
-    length = parts[at + 1];
-  }
-  return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
-}

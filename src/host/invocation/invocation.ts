@@ -17,7 +17,6 @@ import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
-import { isNullBodyStatus, lengthOfBody } from '../ingress/http-head.js';
 import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
 import { answeredSocket } from '../sleeping/handed-sockets.js';
 import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
@@ -27,6 +26,7 @@ import { cpuError, responseError } from './invocation-errors.js';
 import { invocationEvent } from './invocation-event.js';
 import { InvocationRecord } from './invocation-record.js';
 import type { InvocationStart } from './invocation-start.js';
+import { lengthOfBody } from './length-of-body.js';
 import { HostBill } from './limits/host-bill.js';
 import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/invocation-times.js';
 import { LOSSES, lossError, peakBytesAt } from './loss/loss-error.js';
@@ -230,8 +230,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   /** All who take the answer are behind this check of its length. */
   #expectBody(status: number, head: string): void {
-    if (isNullBodyStatus(status) || !head.includes('content-length')) return;
-    const length = lengthOfBody(head);
+    const length = lengthOfBody(status, head);
     if (length !== undefined) this.exchange.expect(length);
   }
 
