@@ -313,6 +313,28 @@ export const EDGE_ERRORS = {
     text: 'others can read or write the storage directory',
     remedy: 'Give the directory to the user of the application and remove the permissions of others: `chmod 700 DIR`.',
   },
+  EDGE_STORAGE_DENIED: {
+    status: 503,
+    text: 'the application may not read or write the storage directory',
+    remedy:
+      'Give the directory to the user that the message names (`chown -R USER DIR`), or mount a volume that can be written: [containers](deploying.md#containers).',
+  },
+  EDGE_STORAGE_PATH: {
+    status: 503,
+    text: 'the path of the storage is none of a directory',
+    remedy: 'Set the option `storage` to a directory that exists or can be made, and `TMPDIR` to one that exists.',
+  },
+  EDGE_STORAGE_IO: {
+    status: 503,
+    text: 'the disk of the storage reports an error',
+    remedy:
+      'Look into the log of the system (`dmesg`) and check the disk. Then read everything: `edgehost repair DIR --check`.',
+  },
+  EDGE_STORAGE_DESCRIPTORS: {
+    status: 503,
+    text: 'the storage can open no more files',
+    remedy: 'Raise the limit of open files of the process: `ulimit -n`, or `LimitNOFILE=` of its service.',
+  },
   EDGE_STORAGE_FULL: {
     status: 507,
     text: 'the disk is full',

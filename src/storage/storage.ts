@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AbstractLevel } from 'abstract-level';
+import { EdgeError, errorCode } from '../quotas/errors.js';
 import { guarded } from '../quotas/guarded.js';
 import { AccountRemovals, type RemovalSteps } from './accounts/account-removals.js';
 import { AccountSums, type RecountedSum } from './accounts/account-sums.js';
@@ -10,16 +11,19 @@ import { BlobCollector } from './blobs/blob-collector.js';
 import type { BlobStore } from './blobs/blob-store.js';
 import { FileBlobStore } from './blobs/file-blob-store.js';
 import { MemoryBlobStore } from './blobs/memory-blob-store.js';
+import { databasesIn } from './files/databases-in.js';
 import { DiskSpace } from './files/disk-space.js';
 import { type KeyStore, keyFile, memoryKey } from './files/key-file.js';
 import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './files/private-directory.js';
-import { checkIsStorage, markIndexed, prepareDirectory, readIndexed } from './files/storage-format.js';
+import { checkIsStorage, prepareDirectory, readState, writeState } from './files/storage-format.js';
 import { KeyedMutex } from './records/keyed-mutex.js';
 import type { LevelOperation } from './records/level-database.js';
 import { loadLevel } from './records/load-level.js';
 import { openMemoryDatabase } from './records/memory-database.js';
-import { checkNotOpen, databasesIn, openLevel, repairLevel } from './records/open-level.js';
+import { checkNotOpen, openBytes, openLevel, repairLevel } from './records/open-level.js';
 import { RecordStore } from './records/record-store.js';
+import { sealRecords } from './records/seal-records.js';
+import { SealedLevel } from './records/sealed-level.js';
 import { type Sublevel, sublevel } from './records/sublevel.js';
 import type { StorageContext } from './storage-context.js';
 import { checkOwners, type StorageJob, type StorageOwner } from './storage-owner.js';
@@ -39,6 +43,8 @@ export interface StorageOptions {
   readonly onStored?: (account: string) => void;
   /** How to treat a directory that other users can read. @default it is opened without a warning */
   readonly access?: DirectoryAccess;
+  /** Gets the error of a damaged record that work of the storage itself, such as a sweep, has passed over. Once for each. @default nothing */
+  readonly onDamaged?: (error: EdgeError) => void;
 }
 
 /** The result of {@link Storage.repair}. */
@@ -107,6 +113,7 @@ export class Storage {
       await opened.#startSweeps(
         jobs.filter(({ kind }) => kind === 'sweep'),
         options.sweepIntervalMs ?? HOUR_MS,
+        reportOnce(options.onDamaged),
       );
     } catch (error) {
       await opened.close();
@@ -131,7 +138,7 @@ export class Storage {
     const path = await prepareDirectory(directory, ANY_ACCESS);
     await checkNotOpen(join(path, 'level'), directory);
     // Before the repair, so that an interrupted one is followed by a rebuild, too.
-    await markIndexed(path, false);
+    await writeState(path, { ...(await readState(path)), isIndexed: false });
     const databases: RepairedDatabase[] = [];
     for (const name of await databasesIn(path)) {
       onDatabase(name);
@@ -196,8 +203,20 @@ export class Storage {
     await this.#close();
   }
 
-  async #startSweeps(jobs: readonly StorageJob[], intervalMs: number): Promise<void> {
-    for (const job of jobs) await job.run(this.context);
+  async #startSweeps(
+    jobs: readonly StorageJob[],
+    intervalMs: number,
+    onDamaged: (error: unknown) => void,
+  ): Promise<void> {
+    for (const job of jobs) {
+      try {
+        await job.run(this.context);
+      } catch (error) {
+        // What is damaged concerns those who use it, and not the whole storage.
+        if (errorCode(error) !== 'EDGE_STORAGE_CORRUPT') throw error;
+        onDamaged(error);
+      }
+    }
     const timer = setInterval(
       guarded(() => {
         if (this.#closing !== undefined) clearInterval(timer);
@@ -254,8 +273,9 @@ async function openMemory(options: StorageOptions): Promise<Opened> {
 }
 
 async function openDirectory(directory: string, options: StorageOptions, jobs: readonly StorageJob[]): Promise<Opened> {
-  const Level = await loadLevel();
+  await loadLevel();
   const path = await prepareDirectory(directory, options.access ?? ANY_ACCESS);
+  await sealDatabases(path, directory);
   const database = await openLevel(join(path, 'level'), directory);
   const space = new DiskSpace({
     readFreeBytes: async () => {
@@ -265,16 +285,18 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
     reserveBytes: options.reserveBytes ?? DiskSpace.DEFAULT_RESERVE_BYTES,
     now: Date.now,
   });
-  const records = new RecordStore(database, space);
+  const onDamaged = reportOnce(options.onDamaged);
+  const records = new RecordStore(database, space, onDamaged);
   try {
     const blobs = new FileBlobStore({ root: join(path, 'bodies'), records, space });
     const context = storageContext(records, blobs, options, path);
     const rebuilds = jobs.filter(({ kind }) => kind === 'rebuild');
     let recounted: RecountedSum[] = [];
-    if (rebuilds.length > 0 && !(await readIndexed(path))) {
+    const state = await readState(path);
+    if (rebuilds.length > 0 && !state.isIndexed) {
       for (const job of rebuilds) await job.run(context);
       recounted = await context.sums.recount();
-      await markIndexed(path, true);
+      await writeState(path, { ...state, isIndexed: true });
     }
     await blobs.collect();
     await context.collector.collect();
@@ -286,7 +308,7 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
         const location = join(path, name);
         // LevelDB would make it readable for all users.
         mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
-        return asDatabase(new Level(location));
+        return asDatabase(new SealedLevel(() => openBytes(location, directory), name));
       },
       hasDatabase: name => existsSync(join(path, name)),
       secretsKey: keyFile(join(path, 'secrets.key')),
@@ -294,6 +316,29 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
   } catch (error) {
     await records.close();
     throw error;
+  }
+}
+
+/** Once, for what an earlier release wrote. The lock of the first database excludes other hosts until all of them have checksums. */
+async function sealDatabases(path: string, directory: string): Promise<void> {
+  if ((await readState(path)).isSealed) return;
+  const [first = 'level', ...others] = await databasesIn(path);
+  const database = await openBytes(join(path, first), directory);
+  try {
+    if ((await readState(path)).isSealed) return;
+    for (const name of others) {
+      const other = await openBytes(join(path, name), directory);
+      try {
+        await sealRecords(other, name);
+      } finally {
+        await other.close();
+      }
+    }
+    // The last one: when its last record has a checksum, all of the storage has them.
+    await sealRecords(database, first);
+    await writeState(path, { ...(await readState(path)), isSealed: true });
+  } finally {
+    await database.close();
   }
 }
 
@@ -334,6 +379,19 @@ function storageContext(
     newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
   };
   return context;
+}
+
+/** Damaged records that are remembered as reported. */
+const MAX_REPORTED = 1000;
+
+function reportOnce(report: ((error: EdgeError) => void) | undefined): (error: unknown) => void {
+  const reported = new Set<string>();
+  return error => {
+    if (report === undefined || !(error instanceof EdgeError)) return;
+    if (reported.has(error.message) || reported.size >= MAX_REPORTED) return;
+    reported.add(error.message);
+    report(error);
+  };
 }
 
 const NOTHING = { bytes: 0, objects: 0 } as const;

@@ -118,7 +118,7 @@ export function usageStorage({ keepDays, now }: { keepDays: () => number; now: (
 const FORGET_SENDERS_MS = 3 * 86_400_000;
 
 async function forgetSenders(records: RecordStore, untilMs: number): Promise<void> {
-  for await (const page of records.pages(below(usageKeys.senders()))) {
+  for await (const page of records.pages(below(usageKeys.senders()), undefined, records.passingOver)) {
     const gone = page.filter(([, record]) => decodeSender(record).atMs < untilMs);
     if (gone.length > 0) await records.commit(gone.map(([key]) => ({ type: 'del', key })));
   }
@@ -131,7 +131,7 @@ const SWEPT_OPERATIONS = 256;
 async function sweep(records: RecordStore, firstDay: number): Promise<void> {
   if (firstDay <= 0) return;
   const range = { gte: usageKeys.dayIndexes(), lt: usageKeys.dayIndexesFrom(firstDay) };
-  for await (const page of records.pages(range, 100)) {
+  for await (const page of records.pages(range, 100, records.passingOver)) {
     for (const [index] of page) {
       const at = index.indexOf('/');
       const day = Number(index.slice(usageKeys.dayIndexes().length, at));

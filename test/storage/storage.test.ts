@@ -84,7 +84,7 @@ test('Storage.open() leaves a directory of others as it is', async t => {
 });
 
 for (const [title, marker] of [
-  ['newer', '{"format":"edgehost storage","version":3}'],
+  ['newer', '{"format":"edgehost storage","version":4}'],
   ['foreign', '{"format":"other","version":1}'],
   ['broken', '{'],
 ] as const) {

@@ -70,7 +70,8 @@ export function cronStorage(now: () => number): StorageOwner {
 }
 
 async function remove(records: RecordStore, prefix: string, isOver: (record: CronRecord) => boolean): Promise<void> {
-  for await (const page of records.pages({ gte: prefix, lt: afterPrefix(prefix) }, BATCH)) {
+  const range = { gte: prefix, lt: afterPrefix(prefix) };
+  for await (const page of records.pages(range, BATCH, records.passingOver)) {
     const over = page.filter(([, value]) => isOver(decodeCronRecord(value)));
     if (over.length > 0) await records.commit(over.map(([key]) => ({ type: 'del' as const, key })));
   }

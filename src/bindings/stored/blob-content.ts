@@ -5,11 +5,13 @@ import { type BlobRef, type BlobSegment, decodeBlobList } from '../../storage/bl
 import { recordKeys } from '../../storage/records/record-keys.js';
 import type { RecordStore } from '../../storage/records/record-store.js';
 import type { StorageContext } from '../../storage/storage-context.js';
-import { bytesContent, segmentsContent } from './read-content.js';
+import { bytesContent, damagedValue, segmentsContent } from './read-content.js';
 import type { ResolvedRange, StoredContent } from './stored-content.js';
 
 /** A value outside of the record of its key. */
 export interface StoredBlob {
+  /** Of the record that refers to it, for messages. */
+  readonly key: string;
   readonly blob: BlobRef;
   readonly size: number;
   /** Whether its key has another value by now, or none. */
@@ -19,17 +21,19 @@ export interface StoredBlob {
 /** Undefined when the value was replaced after its record had been read. Rejects with EDGE_STORAGE_CORRUPT for one that is not there. */
 export async function blobContent(
   storage: StorageContext,
-  { blob, size, isReplaced }: StoredBlob,
+  { key, blob, size, isReplaced }: StoredBlob,
   range: ResolvedRange,
   work: CallWork,
 ): Promise<StoredContent | undefined> {
   const { records, collector } = storage;
   if (range.length === 0) return bytesContent(new Uint8Array(0), range);
   if (blob.kind === 'inline') {
-    const bytes = await records.get(recordKeys.inlineBlob(blob.id), work);
+    const bytes = await records.get(recordKeys.inlineBlob(blob.id), work).catch((error: unknown) => {
+      throw damagedValue(key, error);
+    });
     if (bytes !== undefined) return bytesContent(bytes, range);
     if (await isReplaced()) return undefined;
-    throw new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the value is missing in the storage');
+    throw damagedValue(key, new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the value is missing in the storage'));
   }
   // Pinned before the check that it still exists: from now on it stays until it is unpinned.
   collector.pin(blob.id);
@@ -42,9 +46,9 @@ export async function blobContent(
     segments = await segmentsOf(records, blob, size, work);
   } catch (error) {
     collector.unpin(blob.id);
-    throw error;
+    throw damagedValue(key, error);
   }
-  return segmentsContent(storage, blob.id, segments, range, work);
+  return segmentsContent(storage, { key, pinId: blob.id, segments }, range, work);
 }
 
 async function segmentsOf(records: RecordStore, blob: BlobRef, size: number, work: CallWork): Promise<BlobSegment[]> {

@@ -18,6 +18,13 @@ const CHUNK_BYTES = { first: 64 * 1024, most: 256 * 1024 } as const;
 const MAX_AHEAD = 32;
 const chunksAhead = new WeakMap<object, { count: number }>();
 
+/** Says whose value is damaged: what reads the file does not know. Other errors are returned as they are. */
+export function damagedValue(key: string, error: unknown): unknown {
+  if (!(error instanceof EdgeError) || error.code !== 'EDGE_STORAGE_CORRUPT') return error;
+  const message = `The value of the record ${JSON.stringify(key)} is damaged: ${error.message}`;
+  return new EdgeError('EDGE_STORAGE_CORRUPT', message, { cause: error });
+}
+
 /** The content of a value that is already in memory. */
 export function bytesContent(bytes: Uint8Array, range: ResolvedRange): StoredContent {
   return new BytesContent(bytes, range);
@@ -48,22 +55,28 @@ class BytesContent implements StoredContent {
 
 /**
  * The content of a value in files. The caller has pinned the blob `pinId`; it is unpinned when the content was read or released. The first file is
- * checked before this resolves, so that a missing one is an error here and not in the stream.
+ * checked before this resolves, so that a missing one is an error here and not in the stream. `key` is that of the value's record, for messages.
  */
 export async function segmentsContent(
   storage: StorageContext,
-  pinId: string,
-  segments: readonly BlobSegment[],
+  { key, pinId, segments }: StoredSegments,
   range: ResolvedRange,
   work: CallWork,
 ): Promise<StoredContent> {
-  const stream = new SegmentStream(storage, pinId, segments, range, work);
+  const stream = new SegmentStream(storage, { key, pinId, segments }, range, work);
   await stream.start();
   return { offset: range.offset, length: range.length, open: () => stream, release: () => detached(stream.return()) };
 }
 
+export interface StoredSegments {
+  readonly key: string;
+  readonly pinId: string;
+  readonly segments: readonly BlobSegment[];
+}
+
 class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   readonly #storage: StorageContext;
+  readonly #key: string;
   readonly #pinId: string;
   readonly #segments: readonly BlobSegment[];
   #index = 0;
@@ -79,13 +92,8 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
   #chunks = 0;
   #isFinished = false;
 
-  constructor(
-    storage: StorageContext,
-    pinId: string,
-    segments: readonly BlobSegment[],
-    range: ResolvedRange,
-    work: CallWork,
-  ) {
+  constructor(storage: StorageContext, { key, pinId, segments }: StoredSegments, range: ResolvedRange, work: CallWork) {
+    this.#key = key;
     this.#storage = storage;
     this.#work = work;
     this.#allAhead = chunksAheadOf(work.owner);
@@ -106,7 +114,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
       await this.#openSegment();
     } catch (error) {
       await this.#end();
-      throw error;
+      throw damagedValue(this.#key, error);
     }
   }
 
@@ -123,7 +131,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
       return { done: false, value: chunk };
     } catch (error) {
       await this.#end();
-      throw error;
+      throw damagedValue(this.#key, error);
     }
   }
 

@@ -249,6 +249,7 @@ export class HostCore {
         access: { isStrict: this.options.sandbox === 'strict', onWarning: this.#warn },
         owners: [...this.bindings.registry.storageOwners, cronStorage(this.options.now), this.usage.owner],
         onStored: account => this.usage.recorder?.noteStored(account),
+        onDamaged: this.#warn,
       }),
       ...(remote !== undefined && { connect: () => remote.openStore() }),
       onOpen: store => this.accounts.finishRemovals(store),

@@ -166,9 +166,19 @@ function claim(name: string): Promise<boolean> {
   });
 }
 
+function processNames(): string[] {
+  try {
+    return readdirSync('/proc');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `Cannot start a cell: it is not known which processes its user has (${why}); raise the limit of open files, or mount /proc`;
+    throw new EdgeError('EDGE_CELL_START', message, { cause });
+  }
+}
+
 function endProcessesOf(id: number): number {
   let ended = 0;
-  for (const name of readdirSync('/proc')) {
+  for (const name of processNames()) {
     try {
       if (!/^\d+$/.test(name) || statSync(`/proc/${name}`).uid !== id) continue;
       ended++;

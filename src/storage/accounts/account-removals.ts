@@ -31,8 +31,11 @@ export class AccountRemovals {
   async unfinished(): Promise<string[]> {
     const prefix = recordKeys.removals();
     const accounts: string[] = [];
-    for await (const page of this.#storage.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
-      for (const [key] of page) accounts.push(decodeURIComponent(key.slice(prefix.length)));
+    const { records } = this.#storage;
+    const range = { gte: prefix, lt: afterPrefix(prefix) };
+    // The key says it all.
+    for await (const page of records.keyPages(range)) {
+      for (const key of page) accounts.push(decodeURIComponent(key.slice(prefix.length)));
     }
     return accounts.filter(account => !this.#underWay.has(account));
   }

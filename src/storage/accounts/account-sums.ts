@@ -97,12 +97,14 @@ export class AccountSums {
     const accounts = new Set<string>();
     for await (const account of this.#sources.accounts()) accounts.add(account);
     const prefix = recordKeys.sums();
-    for await (const page of this.#records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
-      for (const [key] of page) accounts.add(decodeURIComponent(key.slice(prefix.length)));
+    const range = { gte: prefix, lt: afterPrefix(prefix) };
+    for await (const page of this.#records.keyPages(range)) {
+      for (const key of page) accounts.add(decodeURIComponent(key.slice(prefix.length)));
     }
     const changed: RecountedSum[] = [];
     for (const account of accounts) {
-      const record = await this.#records.get(recordKeys.sum(account));
+      // A damaged one is replaced.
+      const [record] = await this.#records.getMany([recordKeys.sum(account)], this.#records.passingOver);
       const before = record === undefined ? null : parseSum(record);
       const after = await this.#sources.count(account);
       if (before?.bytes === after.bytes && before.objects === after.objects) continue;

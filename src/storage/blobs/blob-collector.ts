@@ -72,7 +72,8 @@ export class BlobCollector {
   /** Removes the blobs whose tombstones a crash, or a reader at the time of closing, left behind. */
   async collect(): Promise<void> {
     const prefix = recordKeys.tombstone('');
-    for await (const page of this.#records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+    const range = { gte: prefix, lt: afterPrefix(prefix) };
+    for await (const page of this.#records.pages(range, undefined, this.#records.passingOver)) {
       for (const [key, value] of page) {
         const id = key.slice(prefix.length);
         await this.#remove({ kind: value[0] === TOMBSTONE.list[0] ? 'list' : 'file', id }, OWN_WORK);

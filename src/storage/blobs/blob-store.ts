@@ -17,6 +17,7 @@ export interface BlobStore {
 }
 
 export interface BlobWriter {
+  /** Final when the last chunk was given to `write`. */
   readonly id: string;
   /** Takes the chunk, which must not be changed from now on. A promise is to be awaited before the next chunk. */
   write(chunk: Uint8Array): Promise<void> | undefined;

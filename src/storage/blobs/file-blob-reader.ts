@@ -7,6 +7,7 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { threadQueue } from '../../quotas/host/threads.js';
+import { checksum } from '../files/checksum.js';
 import { storageError } from '../files/storage-error.js';
 import type { BlobReader } from './blob-store.js';
 
@@ -16,17 +17,30 @@ export const MAX_IDLE_FILES = 32;
 /** By owner, the least recently read first. */
 const idleFiles = new WeakMap<object, Set<FileBlobReader>>();
 
+export interface BlobFile {
+  readonly path: string;
+  /** The path in the folder of all of them, for messages. */
+  readonly file: string;
+  readonly size: number;
+  /** The checksum of all its bytes; undefined for one of an earlier release. */
+  readonly sum: number | undefined;
+}
+
+/** When all of a file is read from its beginning on, its last chunk is refused unless the checksum of the file is right. */
 export class FileBlobReader implements BlobReader {
-  readonly #path: string;
+  readonly #blob: BlobFile;
   readonly #work: CallWork;
   readonly #idle: Set<FileBlobReader>;
   #handle: FileHandle | undefined;
   #reading: Promise<Uint8Array> | undefined;
   #isClosed = false;
+  /** How much was read without a gap, and the checksum of that. */
+  #readTo = 0;
+  #sum = 0;
 
   /** The caller has checked that the file exists and is complete. It does not change. */
-  constructor(path: string, work: CallWork) {
-    this.#path = path;
+  constructor(blob: BlobFile, work: CallWork) {
+    this.#blob = blob;
     this.#work = work;
     this.#idle = idleFilesOf(work.owner);
   }
@@ -59,10 +73,25 @@ export class FileBlobReader implements BlobReader {
     try {
       if (this.#isClosed) return new Uint8Array(0);
       this.#handle ??= await this.#open();
-      return await readAll(this.#handle, position, length);
+      const bytes = await readAll(this.#handle, position, length, this.#blob);
+      this.#check(position, bytes);
+      return bytes;
     } finally {
       threadQueue.leave(owner);
     }
+  }
+
+  /** @throws EdgeError EDGE_STORAGE_CORRUPT */
+  #check(position: number, bytes: Uint8Array): void {
+    const { file, size, sum } = this.#blob;
+    if (sum === undefined || position !== this.#readTo) return;
+    this.#readTo += bytes.byteLength;
+    this.#sum = checksum(bytes, this.#sum);
+    if (this.#readTo !== size || this.#sum === sum) return;
+    throw new EdgeError(
+      'EDGE_STORAGE_CORRUPT',
+      `Cannot read a stored value: the checksum of its file "bodies/${file}" does not match, so it is damaged; restore it from a backup, or write the value again`,
+    );
   }
 
   async #open(): Promise<FileHandle> {
@@ -78,10 +107,12 @@ export class FileBlobReader implements BlobReader {
     }
     work.charge(2 * HOST_COSTS.fileOperationMs);
     try {
-      return await open(this.#path, 'r');
+      return await open(this.#blob.path, 'r');
     } catch (error) {
       work.closeDescriptor();
-      throw errorCode(error) === 'ENOENT' ? missingFile(error) : storageError('read a stored value', error);
+      throw errorCode(error) === 'ENOENT'
+        ? missingFile(this.#blob.file, error)
+        : storageError('read a stored value', error);
     }
   }
 
@@ -107,17 +138,19 @@ export class FileBlobReader implements BlobReader {
   }
 }
 
-export function missingFile(cause: unknown): EdgeError {
-  return new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read a stored value: its file is missing', { cause });
+export function missingFile(file: string, cause: unknown): EdgeError {
+  return new EdgeError('EDGE_STORAGE_CORRUPT', `Cannot read a stored value: its file "bodies/${file}" is missing`, {
+    cause,
+  });
 }
 
-async function readAll(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
+async function readAll(handle: FileHandle, position: number, length: number, { file }: BlobFile): Promise<Uint8Array> {
   const bytes = Buffer.allocUnsafeSlow(length);
   let done = 0;
   while (done < length) {
     const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
     if (bytesRead === 0) {
-      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read a stored value: its file ends early');
+      throw new EdgeError('EDGE_STORAGE_CORRUPT', `Cannot read a stored value: its file "bodies/${file}" ends early`);
     }
     done += bytesRead;
   }

@@ -13,12 +13,12 @@ import { afterPrefix, type LevelOperation } from '../records/level-database.js';
 import { recordKeys } from '../records/record-keys.js';
 import type { RecordStore } from '../records/record-store.js';
 import type { BlobReader, BlobStore, BlobWriter } from './blob-store.js';
+import { type FileBlobId, parseFileBlobId } from './file-blob-id.js';
 import { FileBlobReader, missingFile } from './file-blob-reader.js';
 import { FileBlobWriter } from './file-blob-writer.js';
 
 /** Enough that directories are few, and few enough that one is read at once. */
 const FILES_PER_DIRECTORY = 1024;
-const BLOB_ID = /^[a-z0-9]+-\d+\/\d+$/;
 const DIRECTORY_NAME = /^[a-z0-9]+-\d+$/;
 
 /**
@@ -46,23 +46,23 @@ export class FileBlobStore implements BlobStore {
   async create(work: CallWork): Promise<BlobWriter> {
     const number = this.#count++;
     const name = `${this.#session}-${Math.floor(number / FILES_PER_DIRECTORY)}`;
-    const id = `${name}/${number % FILES_PER_DIRECTORY}`;
+    const file = `${name}/${number % FILES_PER_DIRECTORY}`;
     work.openDescriptor();
     try {
       if (this.#directory?.name !== name) this.#directory = { name, ready: this.#makeDirectory(name) };
       await this.#directory.ready;
       work.charge(HOST_COSTS.newFileMs);
       const handle = await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () =>
-        open(this.#path(id), 'wx', PRIVATE_FILE_MODE),
+        open(this.#path(file), 'wx', PRIVATE_FILE_MODE),
       );
       this.#unfinished++;
       return new FileBlobWriter({
-        id,
+        file,
         handle,
         work,
         space: this.#space,
         directoryOnDisk: syncDirectory(join(this.#root, name)),
-        remove: () => this.remove(id, work),
+        remove: () => this.remove(file, work),
         done: () => {
           this.#unfinished--;
         },
@@ -76,18 +76,19 @@ export class FileBlobStore implements BlobStore {
   }
 
   async open(id: string, size: number, work: CallWork): Promise<BlobReader> {
-    const path = this.#path(id);
+    const { file, sum } = parsed(id);
+    const path = join(this.#root, file);
     let found: number;
     work.charge(HOST_COSTS.fileOperationMs);
     try {
       found = (await threadQueue.run(work.owner, HOST_COSTS.fileOperationMs, () => stat(path))).size;
     } catch (error) {
-      throw errorCode(error) === 'ENOENT' ? missingFile(error) : storageError('read a stored value', error);
+      throw errorCode(error) === 'ENOENT' ? missingFile(file, error) : storageError('read a stored value', error);
     }
-    if (found === size) return new FileBlobReader(path, work);
+    if (found === size) return new FileBlobReader({ path, file, size, sum }, work);
     throw new EdgeError(
       'EDGE_STORAGE_CORRUPT',
-      `Cannot read a stored value: its file has ${found} bytes, its record says ${size}`,
+      `Cannot read a stored value: its file "bodies/${file}" has ${found} bytes, its record says ${size}`,
     );
   }
 
@@ -107,11 +108,17 @@ export class FileBlobStore implements BlobStore {
   async collect(): Promise<{ removed: number }> {
     let removed = 0;
     const prefix = recordKeys.shard('');
-    for await (const page of this.#records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+    const range = { gte: prefix, lt: afterPrefix(prefix) };
+    for await (const page of this.#records.keyPages(range)) {
       const done: LevelOperation[] = [];
-      for (const [key] of page) {
-        removed += await this.#collectDirectory(key.slice(prefix.length));
-        done.push({ type: 'del', key });
+      for (const key of page) {
+        try {
+          removed += await this.#collectDirectory(key.slice(prefix.length));
+          done.push({ type: 'del', key });
+        } catch (error) {
+          // Whether a file is used is not known where the record that says so is damaged: all of them stay until the storage is repaired.
+          if (errorCode(error) !== 'EDGE_STORAGE_CORRUPT') throw error;
+        }
       }
       await this.#records.commit(done);
     }
@@ -152,9 +159,13 @@ export class FileBlobStore implements BlobStore {
   }
 
   #path(id: string): string {
-    // A damaged record must not name a file elsewhere.
-    if (!BLOB_ID.test(id))
-      throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read a stored value: its record is damaged');
-    return join(this.#root, id);
+    return join(this.#root, parsed(id).file);
   }
+}
+
+/** A damaged record must not name a file elsewhere. */
+function parsed(id: string): FileBlobId {
+  const found = parseFileBlobId(id);
+  if (found !== undefined) return found;
+  throw new EdgeError('EDGE_STORAGE_CORRUPT', 'Cannot read a stored value: its record names no file');
 }

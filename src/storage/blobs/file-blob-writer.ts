@@ -3,9 +3,11 @@ import type { CallWork } from '../../quotas/host/call-work.js';
 import { heldByChunks } from '../../quotas/host/chunk-bytes.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { syncQueue, threadQueue } from '../../quotas/host/threads.js';
+import { checksum } from '../files/checksum.js';
 import type { DiskSpace } from '../files/disk-space.js';
 import { storageError } from '../files/storage-error.js';
 import type { BlobWriter } from './blob-store.js';
+import { fileBlobId } from './file-blob-id.js';
 
 /** Chunks are gathered to writes of this size, because each write is a round trip to a thread. */
 const WRITE_BYTES = 512 * 1024;
@@ -20,7 +22,7 @@ const FLUSH_BYTES = 2 * 2 ** 20;
 
 /** Writes a blob file. One write is in flight while the next chunks gather, so about twice WRITE_BYTES are in memory at most. */
 export class FileBlobWriter implements BlobWriter {
-  readonly id: string;
+  readonly #file: string;
   readonly #handle: FileHandle;
   readonly #work: CallWork;
   readonly #space: DiskSpace;
@@ -32,13 +34,15 @@ export class FileBlobWriter implements BlobWriter {
   #writing: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   #unflushedBytes = 0;
+  /** The checksum of what was given to `write`. */
+  #sum = 0;
   #failure: unknown;
   #isAbandoned = false;
   #isOpen = true;
 
   /** `work` has counted the descriptor; it is released here. `directoryOnDisk` resolves when the file's entry in its directory is on disk. */
   constructor(options: {
-    id: string;
+    file: string;
     handle: FileHandle;
     work: CallWork;
     space: DiskSpace;
@@ -46,7 +50,7 @@ export class FileBlobWriter implements BlobWriter {
     remove: () => Promise<void>;
     done: () => void;
   }) {
-    this.id = options.id;
+    this.#file = options.file;
     this.#handle = options.handle;
     this.#work = options.work;
     this.#space = options.space;
@@ -57,7 +61,13 @@ export class FileBlobWriter implements BlobWriter {
     this.#directoryOnDisk.catch(() => {});
   }
 
+  /** Names the bytes too, so it is final when the last of them was written. */
+  get id(): string {
+    return fileBlobId(this.#file, this.#sum);
+  }
+
   write(chunk: Uint8Array): Promise<void> | undefined {
+    this.#sum = checksum(chunk, this.#sum);
     this.#gathered.push(chunk);
     this.#gatheredBytes += chunk.byteLength;
     this.#work.countBytes(heldByChunks(1, chunk.byteLength));

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, readFile, realpath, rename } from 'node:fs/promises';
+import { open, readdir, readFile, realpath, rename, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { databasesIn } from './databases-in.js';
 import { type DirectoryAccess, keepPrivate, makePrivateDirectory, PRIVATE_FILE_MODE } from './private-directory.js';
 import { storageError } from './storage-error.js';
 import { syncDirectory } from './sync-directory.js';
@@ -9,8 +10,8 @@ import { syncDirectory } from './sync-directory.js';
 /** Identifies the directory. It is written before anything else. */
 const MARKER_FILE = 'FORMAT';
 const FORMAT = 'edgehost storage';
-/** To be raised when an older release could not read what this one writes. */
-export const STORAGE_VERSION = 2;
+/** To be raised when an older release could not read what this one writes. Version 3: records carry checksums. */
+export const STORAGE_VERSION = 3;
 
 /**
  * Makes the directory when it does not exist, checks that it is a storage of a version that this host can read, and marks an empty one. Returns its
@@ -30,10 +31,12 @@ export async function prepareDirectory(directory: string, access: DirectoryAcces
     }
     const marker = text === undefined ? undefined : checkMarker(text, directory);
     await keepPrivate(path, { directory, mayClose: marker?.isPrivate !== true, access });
-    if (marker === undefined) await writeMarker(path, { isIndexed: true });
-    // Records of an older version are read as they are, but an older host cannot read the new ones.
-    else if (marker.version < STORAGE_VERSION) await writeMarker(path, { isIndexed: false });
-    else if (!marker.isPrivate) await writeMarker(path, marker);
+    if (marker === undefined) await writeMarker(path, { isIndexed: true, isSealed: true });
+    // From now on an older host must not open it: the first new record would be none that it can read.
+    else if (marker.version < STORAGE_VERSION) {
+      await checkUpgradeSpace(path, directory);
+      await writeMarker(path, { isIndexed: false, isSealed: false });
+    } else if (!marker.isPrivate) await writeMarker(path, marker);
     // LevelDB would make them readable for all users.
     for (const name of ['bodies', 'level']) await makePrivateDirectory(join(path, name));
     await syncDirectory(path);
@@ -65,22 +68,27 @@ async function readMarker(path: string): Promise<string | undefined> {
   }
 }
 
-/**
- * Whether the indexes of the storage are complete: an earlier release may not have written them, and a repair may have lost records. To be called
- * with the database open, because until then another host may write the file.
- */
-export async function readIndexed(path: string): Promise<boolean> {
+/** The parts of the storage that an opening has to finish. */
+export interface StorageState {
+  /** The indexes are complete: an earlier release may not have written them, and a repair may have lost records. */
+  readonly isIndexed: boolean;
+  /** All records carry checksums. Those of earlier releases get them once, at the first opening. */
+  readonly isSealed: boolean;
+}
+
+/** To be called with the database open, because until then another host may write the file. */
+export async function readState(path: string): Promise<StorageState> {
   try {
-    return parseMarker((await readMarker(path)) ?? '')?.isIndexed === true;
+    return parseMarker((await readMarker(path)) ?? '') ?? { isIndexed: false, isSealed: true };
   } catch (error) {
     throw storageError('read the format of the storage', error);
   }
 }
 
 /** On disk when it resolves. */
-export async function markIndexed(path: string, isIndexed: boolean): Promise<void> {
+export async function writeState(path: string, state: StorageState): Promise<void> {
   try {
-    await writeMarker(path, { isIndexed });
+    await writeMarker(path, state);
     await syncDirectory(path);
   } catch (error) {
     throw storageError('write the format of the storage', error);
@@ -104,9 +112,8 @@ function checkMarker(marker: string, directory: string): Marker {
   return found;
 }
 
-interface Marker {
+interface Marker extends StorageState {
   readonly version: number;
-  readonly isIndexed: boolean;
   /** The host has made the directory private. If others can read it, it was opened to them on purpose later. */
   readonly isPrivate: boolean;
 }
@@ -122,11 +129,28 @@ function parseMarker(marker: string): Marker | undefined {
     return {
       version,
       isIndexed: 'isIndexed' in parsed && parsed.isIndexed === true,
+      isSealed: 'isSealed' in parsed && parsed.isSealed === true,
       isPrivate: 'isPrivate' in parsed && parsed.isPrivate === true,
     };
   } catch {
     return undefined;
   }
+}
+
+/** An upgrade writes every record again before the old ones are removed. Rejects with EDGE_STORAGE_FULL, and nothing is changed then. */
+async function checkUpgradeSpace(path: string, directory: string): Promise<void> {
+  let bytes = 0;
+  for (const name of await databasesIn(path)) {
+    for (const file of await readdir(join(path, name)).catch(() => [])) {
+      bytes += (await stat(join(path, name, file))).size;
+    }
+  }
+  const { bavail, bsize } = await statfs(path);
+  if (bytes < bavail * bsize) return;
+  throw new EdgeError(
+    'EDGE_STORAGE_FULL',
+    `Cannot upgrade the storage directory "${directory}": that needs ${bytes} bytes and ${bavail * bsize} are free; free some space, or open it with the release that wrote it`,
+  );
 }
 
 async function foreignFiles(path: string): Promise<string[]> {
@@ -141,12 +165,12 @@ function notEmptyError(directory: string, foreign: readonly string[]): EdgeError
   );
 }
 
-async function writeMarker(path: string, { isIndexed }: Pick<Marker, 'isIndexed'>): Promise<void> {
+async function writeMarker(path: string, { isIndexed, isSealed }: StorageState): Promise<void> {
   const temporary = join(path, `.${MARKER_FILE}.${randomUUID()}`);
   const handle = await open(temporary, 'w', PRIVATE_FILE_MODE);
   try {
     await handle.writeFile(
-      `${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION, isIndexed, isPrivate: true })}\n`,
+      `${JSON.stringify({ format: FORMAT, version: STORAGE_VERSION, isIndexed, isSealed, isPrivate: true })}\n`,
     );
     await handle.sync();
   } finally {

@@ -95,7 +95,8 @@ export class CommitQueue {
   async #run(): Promise<void> {
     while (this.#owners.size > 0 || this.#deferred.length > 0) {
       const group = this.#takeGroup();
-      const operations = this.#deferred;
+      const deferred = this.#deferred;
+      const operations = [...deferred];
       this.#deferred = [];
       for (const waiting of group) {
         for (const operation of waiting.operations) operations.push(operation);
@@ -105,10 +106,24 @@ export class CommitQueue {
         for (const waiting of group) waiting.resolve();
       } catch (error) {
         const reason = storageError('write to the storage', error);
-        for (const waiting of group) waiting.reject(reason);
+        // One of them counts in a record that is damaged. The others do not suffer for it.
+        if (reason.code === 'EDGE_STORAGE_CORRUPT' && group.length > 1) await this.#writeApart(group, deferred);
+        else for (const waiting of group) waiting.reject(reason);
       }
     }
     this.#running = undefined;
+  }
+
+  async #writeApart(group: readonly Waiting[], deferred: RecordOperation[]): Promise<void> {
+    await this.#write(deferred).catch(() => {});
+    for (const waiting of group) {
+      try {
+        await this.#write([...waiting.operations]);
+        waiting.resolve();
+      } catch (error) {
+        waiting.reject(storageError('write to the storage', error));
+      }
+    }
   }
 
   #takeGroup(): Waiting[] {

@@ -20,6 +20,8 @@ export type LevelSnapshot = AbstractSnapshot;
 export interface LevelView {
   /** @default the current state */
   readonly snapshot?: LevelSnapshot | undefined;
+  /** Gets the error of a damaged record, which is then as one that is missing. @default reading it rejects */
+  readonly onDamaged?: ((error: unknown) => void) | undefined;
 }
 
 export type LevelOperation =

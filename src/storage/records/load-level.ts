@@ -5,12 +5,14 @@
 import process from 'node:process';
 import type { Level } from 'level';
 import { EdgeError } from '../../quotas/errors.js';
+import { storageError, storageErrorCode } from '../files/storage-error.js';
 
-/** @throws EdgeError EDGE_INTERNAL when its native code cannot be loaded here */
+/** @throws EdgeError EDGE_STORAGE_DESCRIPTORS; EDGE_INTERNAL when its native code cannot be loaded here */
 export async function loadLevel(): Promise<typeof Level> {
   try {
     return (await import('level')).Level;
   } catch (cause) {
+    if (storageErrorCode(cause) === 'EDGE_STORAGE_DESCRIPTORS') throw storageError('load LevelDB', cause);
     const { platform, arch, version } = process;
     throw new EdgeError(
       'EDGE_INTERNAL',

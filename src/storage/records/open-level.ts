@@ -1,10 +1,12 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Level } from 'level';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { DATA_FILE, filesIn } from '../files/databases-in.js';
 import { REPAIR_HINT, storageError } from '../files/storage-error.js';
 import { type LevelDatabase, type LevelOperation, levelDatabase } from './level-database.js';
 import { loadLevel } from './load-level.js';
+import { sealedDatabase } from './sealed-database.js';
 
 /**
  * Written records are gathered in memory, and in the log, until they are this many bytes and become a table. What is written over or deleted meanwhile never gets
@@ -12,12 +14,10 @@ import { loadLevel } from './load-level.js';
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
 
-/** Opens the LevelDB at `location`; `directory` is for messages. Never makes a new database over the remains of an old one. */
+/** Opens the LevelDB at `location`, whose records carry checksums; `directory` is for messages. Never makes a new database over the remains of an old one. */
 export async function openLevel(location: string, directory: string): Promise<LevelDatabase> {
-  try {
-    // The constructor of Level starts the opening, so it has to know now whether it may make files.
-    const createIfMissing = await isFresh(location);
-    const Level = await loadLevel();
+  const Level = await loadLevel();
+  return opened(location, directory, async createIfMissing => {
     const database = new Level<string, Buffer>(location, {
       keyEncoding: 'utf8',
       valueEncoding: 'buffer',
@@ -25,11 +25,53 @@ export async function openLevel(location: string, directory: string): Promise<Le
       writeBufferSize: WRITE_BUFFER_BYTES,
     });
     await database.open();
-    return levelDatabase(database, (operations, options) => writeBatch(database, operations, options));
+    const plain = levelDatabase(database, (operations, options) => writeBatch(database, operations, options));
+    return sealedDatabase(plain, basename(location));
+  });
+}
+
+/** The same for a database of a part of the host. */
+export async function openBytes(location: string, directory: string): Promise<Level<Buffer, Buffer>> {
+  const Level = await loadLevel();
+  return opened(location, directory, async createIfMissing => {
+    const options = { keyEncoding: 'buffer', valueEncoding: 'buffer', createIfMissing } as const;
+    const database = new Level<Buffer, Buffer>(location, options);
+    await database.open();
+    return database;
+  });
+}
+
+async function opened<T>(
+  location: string,
+  directory: string,
+  open: (createIfMissing: boolean) => Promise<T>,
+): Promise<T> {
+  const name = basename(location);
+  try {
+    // The constructor of Level starts the opening, so it has to know now whether it may make files.
+    return await open(await isFresh(location));
   } catch (error) {
-    throw storageError(`open the storage directory "${directory}"`, error);
+    const act = `open the database "${name}" of the storage directory "${directory}"`;
+    throw storageError(act, isMissingPart(error) ? new DamagedFiles(error) : error);
   }
 }
+
+/** A CURRENT with a wrong name in it, or without the file that it names, is no error of LevelDB's but one of the file system. */
+class DamagedFiles extends Error {
+  constructor(cause: unknown) {
+    super('Corruption: a file that the database needs is missing', { cause });
+  }
+}
+
+function isMissingPart(error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (MISSING_PART.test(at.message)) return true;
+  }
+  return false;
+}
+
+/** The text of LevelDB; the errors of Node have codes. */
+const MISSING_PART = /^IO error: .*(?:no such file or directory|not a directory|is a directory|file name too long)/i;
 
 /** As a chained batch, because a batch made of an array takes six times the CPU time: 9 µs an operation. */
 async function writeBatch(
@@ -59,27 +101,6 @@ export async function checkNotOpen(location: string, directory: string): Promise
     const reason = storageError(`repair the storage directory "${directory}"`, error);
     if (reason.code === 'EDGE_STORAGE_LOCKED') throw reason;
   }
-}
-
-/** The folders of a storage directory that have a LevelDB, or what is left of one; the one that is always there first. */
-export async function databasesIn(path: string): Promise<string[]> {
-  const names: string[] = [];
-  for (const entry of await readdir(path, { withFileTypes: true })) {
-    if (!entry.isDirectory() || entry.name === 'level') continue;
-    if ((await filesIn(join(path, entry.name))).some(file => DATA_FILE.test(file) || file === 'CURRENT'))
-      names.push(entry.name);
-  }
-  return ['level', ...names.sort()];
-}
-
-/** Tables and logs. */
-const DATA_FILE = /\.(?:ldb|sst|log)$/;
-
-async function filesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
 }
 
 /**
@@ -113,5 +134,8 @@ async function isFresh(location: string): Promise<boolean> {
   // The first opening writes CURRENT before any of these.
   const data = files.find(file => DATA_FILE.test(file));
   if (data === undefined) return true;
-  throw new EdgeError('EDGE_STORAGE_CORRUPT', `its database has data ("${data}") and no file CURRENT; ${REPAIR_HINT}`);
+  throw new EdgeError(
+    'EDGE_STORAGE_CORRUPT',
+    `Cannot open the database "${basename(location)}": it has data ("${data}") and no file CURRENT, so it is damaged; ${REPAIR_HINT}`,
+  );
 }

@@ -1,9 +1,11 @@
+import { parseFileBlobId } from '../blobs/file-blob-id.js';
+
 /**
  * Where the storage keeps its own records: the first letter of a key is the kind of its record. The other letters belong to the owners that
  * are registered when the storage is opened, see storage-owner.ts. Blob ids hold no "/" but where it is shown here.
  *
  *     i<blob id>          the bytes of a blob that is not in a file
- *     f<blob id>          a blob file is in use
+ *     f<blob id>          a blob file is in use (the id without the checksum of the file)
  *     s<blob id>          the list of blobs that make up a larger one
  *     t<blob id>          a tombstone: nothing refers to the blob any more, and its space is to be freed
  *     h<directory>        the files of this directory may be in use or not: check them after a crash
@@ -13,7 +15,7 @@
  */
 export const recordKeys = {
   inlineBlob: (id: string) => `i${id}`,
-  fileBlob: (id: string) => `f${id}`,
+  fileBlob: (id: string) => `f${parseFileBlobId(id)?.file ?? id}`,
   blobList: (id: string) => `s${id}`,
   tombstone: (id: string) => `t${id}`,
   shard: (directory: string) => `h${directory}`,

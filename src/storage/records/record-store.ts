@@ -41,11 +41,14 @@ export class RecordStore {
   #isOpen = true;
   #isClosed = false;
   #whenRecovered: (() => void)[] = [];
+  /** For work of the host that goes on without a damaged record: the record is reported, and passed over. */
+  readonly passingOver: LevelView;
 
-  /** `database` is open. */
-  constructor(database: LevelDatabase, space?: DiskSpace) {
+  /** `database` is open. `onDamaged` is called each time that a damaged record is passed over. */
+  constructor(database: LevelDatabase, space?: DiskSpace, onDamaged: (error: unknown) => void = () => {}) {
     this.#database = database;
     this.#space = space;
+    this.passingOver = { onDamaged };
     this.#queue = new CommitQueue(operations => this.#writeGroup(operations));
   }
 
@@ -147,6 +150,20 @@ export class RecordStore {
       }
     } finally {
       await iterator.close();
+    }
+  }
+
+  /** The keys of the range, in pages: also those of damaged records. */
+  async *keyPages(range: LevelRange, size = 1000): AsyncGenerator<string[]> {
+    const keys = await this.keys(range);
+    try {
+      for (;;) {
+        const page = await keys.nextv(size);
+        if (page.length === 0) return;
+        yield page;
+      }
+    } finally {
+      await keys.close();
     }
   }
 

@@ -34,7 +34,10 @@ async function open(directory: string, isStrict = false): Promise<string[]> {
 async function openedToAll(t: ExecutionContext): Promise<string> {
   const directory = await temporaryDirectory(t);
   await open(directory);
-  await writeFile(join(directory, 'FORMAT'), '{"format":"edgehost storage","version":2,"isIndexed":true}\n');
+  await writeFile(
+    join(directory, 'FORMAT'),
+    '{"format":"edgehost storage","version":3,"isIndexed":true,"isSealed":true}\n',
+  );
   for (const name of ['level', 'bodies', '.']) await chmod(join(directory, name), 0o755);
   return directory;
 }

@@ -20,5 +20,5 @@ export async function objectContent(
     const record = await storage.records.get(recordKey, work);
     return record === undefined || decodeObject(record, '', false).object.version !== object.version;
   };
-  return blobContent(storage, { blob: body, size: object.size, isReplaced }, range, work);
+  return blobContent(storage, { key: recordKey, blob: body, size: object.size, isReplaced }, range, work);
 }

@@ -37,7 +37,7 @@ export async function entryContent(
   }
   // It unpins the blob when it was read or given up, and when this rejects.
   const segments = [{ kind: 'file', id: blob.id, size: head.size }] as const;
-  return (await segmentsContent(storage, blob.id, segments, span, work)).open();
+  return (await segmentsContent(storage, { key, pinId: blob.id, segments }, span, work)).open();
 }
 
 /** A copy: its reader may transfer the buffer, which holds memory of the database. */

@@ -53,7 +53,8 @@ function byStore(keys: readonly string[]): Map<string, string[]> {
 async function accountsByStore({ records }: StorageContext): Promise<Map<string, string>> {
   const accounts = new Map<string, string>();
   const prefix = cacheKeys.stores();
-  for await (const page of records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
+  const range = { gte: prefix, lt: afterPrefix(prefix) };
+  for await (const page of records.pages(range, undefined, records.passingOver)) {
     for (const [key, id] of page) accounts.set(id.toString(), decodeURIComponent(key.slice(prefix.length)));
   }
   return accounts;

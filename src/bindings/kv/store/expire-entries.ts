@@ -18,7 +18,7 @@ export async function expireEntries(storage: StorageContext, check: () => void =
   const { records } = storage;
   // Those of this second have expired, too.
   const lt = kvKeys.expiryBound(storage.now() / 1000 + 1);
-  const open = (gte: string) => records.iterator({ gte, lt }, undefined, work);
+  const open = (gte: string) => records.iterator({ gte, lt }, records.passingOver, work);
   for await (const page of freshPages(kvKeys.expiries(), PAGE, open, ([key]) => key)) {
     check();
     for (const [namespaceId, due] of byNamespace(page)) await expirePage(storage, namespaceId, due, work);

@@ -187,7 +187,7 @@ export class KvStore implements KvEngine {
         ? bytesContent(body.bytes, range)
         : await blobContent(
             this.#storage,
-            { blob: body, size, isReplaced: () => this.#isReplaced(recordKey, body, work) },
+            { key: recordKey, blob: body, size, isReplaced: () => this.#isReplaced(recordKey, body, work) },
             range,
             work,
           );

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
+import { storageError } from '../../../storage/files/storage-error.js';
 import { EngineProcess } from '../../sql/lanes/engine-process.js';
 import type { SqlRequest, SqlResponse } from './messages.js';
 
@@ -50,8 +51,12 @@ export class SqlProcess {
    * @throws what EngineProcess does, and errors of the file system
    */
   constructor(parent = tmpdir()) {
-    mkdirSync(parent, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
-    this.#directory = mkdtempSync(join(parent, 'edgehost-objects-'));
+    try {
+      mkdirSync(parent, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+      this.#directory = mkdtempSync(join(parent, 'edgehost-objects-'));
+    } catch (error) {
+      throw storageError('make a folder for the SQL databases of objects', error);
+    }
     try {
       this.#process = new EngineProcess(MAIN, (head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
     } catch (error) {

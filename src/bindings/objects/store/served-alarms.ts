@@ -79,7 +79,8 @@ export class ServedAlarms {
       const id = await space.find(space.work);
       if (id === null) return;
       const prefix = objectKeys.alarms(id, functionName);
-      const iterator = await records.iterator({ gte: prefix, lt: afterPrefix(prefix) }, undefined, space.work);
+      const range = { gte: prefix, lt: afterPrefix(prefix) };
+      const iterator = await records.iterator(range, records.passingOver, space.work);
       const size = READ_AT_ONCE + running.size;
       const nowMs = now();
       try {

@@ -190,7 +190,7 @@ export class QueueWindow {
     const places = this.#late.slice(0, LATE_PAGE);
     const records = await this.#records.getMany(
       places.map(place => this.#prefix + place),
-      undefined,
+      this.#records.passingOver,
       this.#work,
     );
     if (epoch !== this.#epoch) return;
@@ -204,7 +204,9 @@ export class QueueWindow {
 
   async #readBeyond(epoch: number): Promise<void> {
     const gte = `${this.#prefix}${this.#frontier}${this.#frontier === '' ? '' : '\0'}`;
-    const iterator = await this.#records.iterator({ gte, lt: afterPrefix(this.#prefix) }, undefined, this.#work);
+    const range = { gte, lt: afterPrefix(this.#prefix) };
+    // The messages behind a damaged one are delivered; it stays where it is until the storage is repaired.
+    const iterator = await this.#records.iterator(range, this.#records.passingOver, this.#work);
     let page: [string, Buffer][];
     try {
       page = await iterator.nextv(PAGE);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { guarded } from '../../../quotas/guarded.js';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
+import { storageError } from '../../../storage/files/storage-error.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 
 const FOLDER = 'sql';
@@ -22,7 +23,11 @@ export function sqlFolder(storage: StorageContext): string {
   if (storage.directory !== undefined) return join(storage.directory, FOLDER);
   let folder = temporary.get(storage);
   if (folder === undefined) {
-    folder = mkdtempSync(join(tmpdir(), 'edgehost-sql-'));
+    try {
+      folder = mkdtempSync(join(tmpdir(), 'edgehost-sql-'));
+    } catch (error) {
+      throw storageError(`make a folder for SQL databases in the temporary directory "${tmpdir()}"`, error);
+    }
     temporary.set(storage, folder);
     if (temporaryFolders.size === 0) process.once('exit', removeAllTemporary);
     temporaryFolders.add(folder);
@@ -31,7 +36,11 @@ export function sqlFolder(storage: StorageContext): string {
 }
 
 export async function makeFolder(storage: StorageContext): Promise<void> {
-  await mkdir(sqlFolder(storage), { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+  try {
+    await mkdir(sqlFolder(storage), { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+  } catch (error) {
+    throw storageError('make the folder of the SQL databases', error);
+  }
 }
 
 export function databasePath(storage: StorageContext, id: string): string {

@@ -9,7 +9,7 @@ import { MultipartUploads } from './multipart-uploads.js';
 export async function expireUploads(storage: StorageContext): Promise<void> {
   const range = { gte: bucketKeys.expiryBound(0), lt: bucketKeys.expiryBound(storage.now() + 1) };
   let buckets: ReadonlyMap<string, OwnedBucket> | undefined;
-  for await (const page of storage.records.pages(range, 100)) {
+  for await (const page of storage.records.pages(range, 100, storage.records.passingOver)) {
     for (const [expiryKey, key] of page) {
       const [, bucketId = '', uploadId = ''] = expiryKey.split('/');
       buckets ??= await bucketsById(storage);

@@ -1,0 +1,22 @@
+/**
+ * The id of a blob file is its place below the folder of all, and the checksum of its bytes: `<directory>/<number>.<CRC-32 in hexadecimal>`. So it comes
+ * with whatever refers to the file, and costs no read. Files of earlier releases have none.
+ */
+
+const FILE_BLOB_ID = /^([a-z0-9]+-\d+\/\d+)(?:\.([0-9a-f]{8}))?$/;
+
+export interface FileBlobId {
+  readonly file: string;
+  readonly sum: number | undefined;
+}
+
+/** undefined: it is none, which a damaged record can have. */
+export function parseFileBlobId(id: string): FileBlobId | undefined {
+  const [, file, sum] = FILE_BLOB_ID.exec(id) ?? [];
+  if (file === undefined) return undefined;
+  return { file, sum: sum === undefined ? undefined : Number.parseInt(sum, 16) };
+}
+
+export function fileBlobId(file: string, sum: number): string {
+  return `${file}.${sum.toString(16).padStart(8, '0')}`;
+}
