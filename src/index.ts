@@ -76,7 +76,13 @@ export type { HostManagement, HostManagementOptions } from './host/management-en
 export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
 export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
-export { type RepairOptions, type RepairStep, repairStorage, type StorageRepairReport } from './host/repair-storage.js';
+export {
+  type CheckOptions,
+  type RepairOptions,
+  type RepairStep,
+  repairStorage,
+  type StorageRepairReport,
+} from './host/repair-storage.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
 export type { Tail } from './host/tails/tail.js';
@@ -94,7 +100,9 @@ export type { QueueConsumerOptions } from './shapes/consumer-shapes.js';
 export type { CronMissed, CronOptions, CronOverlap } from './shapes/cron-trigger.js';
 export type { StoredSum } from './storage/accounts/account-sum.js';
 export type { RecountedSum } from './storage/accounts/account-sums.js';
-export type { RepairedDatabase, StorageRepair } from './storage/storage.js';
+export type { CheckProgress, DamagedPart, StorageCheck } from './storage/repair/check-storage.js';
+export type { RepairedDatabase } from './storage/repair/repair-storage.js';
+export type { StorageRepair } from './storage/storage.js';
 export { usageCsv } from './usage/usage-csv.js';
 export type { UsageBy, UsageQuery } from './usage/usage-query.js';
 export type { StoredUsage, UsageRecord, UsageReport } from './usage/usage-report.js';

@@ -1,9 +1,11 @@
 /** Repairs a storage directory, for the command and for applications. */
 import { REGISTRY } from '../bindings/registry.js';
+import { damagedDatabases } from '../bindings/sql/store/damaged-databases.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { describe } from '../quotas/schema/describe.js';
-import { native, objectOf, type Schema } from '../quotas/schema/schema.js';
+import { constant, native, objectOf, type Schema } from '../quotas/schema/schema.js';
 import type { RecountedSum } from '../storage/accounts/account-sums.js';
+import { type CheckProgress, checkStorage, type StorageCheck } from '../storage/repair/check-storage.js';
 import { Storage, type StorageRepair } from '../storage/storage.js';
 
 /** The result of `repairStorage()`. */
@@ -25,6 +27,18 @@ export interface RepairOptions {
 
 const REPAIR_OPTIONS: Schema<RepairOptions> = objectOf<RepairOptions>({ 'onStep?': native('function') });
 
+/** The options of a check, which reads everything and changes nothing. */
+export interface CheckOptions {
+  readonly check: true;
+  /** Called while it reads, with what it has read so far. */
+  readonly onProgress?: (progress: CheckProgress) => void;
+}
+
+const CHECK_OPTIONS: Schema<CheckOptions> = objectOf<CheckOptions>({
+  check: constant(true),
+  'onProgress?': native('function'),
+});
+
 /**
  * Saves what can be read of a storage directory whose opening rejects with EDGE_STORAGE_CORRUPT, and opens it once, which rebuilds indexes,
  * removes bodies that no record names, and counts what each account has stored. Copy the directory first: records can be lost, and deleted ones can reappear. No host may have it
@@ -33,13 +47,26 @@ const REPAIR_OPTIONS: Schema<RepairOptions> = objectOf<RepairOptions>({ 'onStep?
  * Rejects with TypeError for wrong arguments, EDGE_STORAGE_LOCKED while a host has it open, EDGE_STORAGE_FORMAT for a directory that is not
  * a storage, EDGE_STORAGE_FULL, and EDGE_STORAGE_CORRUPT when it cannot be opened even then.
  *
- * @returns which files could not be kept, by database; all of them are in the folder `lost` of their database; and which sums were wrong
+ * @returns which files and records could not be kept, by database; all of them are in the folder `lost` of their database; and which sums were wrong
  */
-export async function repairStorage(directory: string, options: RepairOptions = {}): Promise<StorageRepairReport> {
+export async function repairStorage(directory: string, options?: RepairOptions): Promise<StorageRepairReport>;
+/**
+ * With `check: true` nothing is changed: it reads every record, every body and every SQL database, and reports all that is damaged. Rejects as a repair
+ * does, but not for damage.
+ */
+export async function repairStorage(directory: string, options: CheckOptions): Promise<StorageCheck>;
+export async function repairStorage(
+  directory: string,
+  options: RepairOptions | CheckOptions = {},
+): Promise<StorageRepairReport | StorageCheck> {
   if (typeof directory !== 'string' || directory === '' || directory === ':memory:')
     throw new TypeError(
       `The directory of repairStorage() is ${describe(directory)}, expected the path of a storage directory`,
     );
+  if (isCheck(options)) {
+    checkOptions('repairStorage()', options, CHECK_OPTIONS);
+    return checkAll(directory, options.onProgress);
+  }
   checkOptions('repairStorage()', options, REPAIR_OPTIONS);
   const { onStep = () => {} } = options;
   const report = await Storage.repair(directory, database => onStep({ kind: 'repair', database }));
@@ -47,4 +74,14 @@ export async function repairStorage(directory: string, options: RepairOptions = 
   const storage = await Storage.open(directory, { owners: REGISTRY.storageOwners });
   await storage.close();
   return { ...report, recounted: storage.recounted };
+}
+
+function isCheck(options: RepairOptions | CheckOptions): options is CheckOptions {
+  return typeof options === 'object' && options !== null && 'check' in options;
+}
+
+/** The storage does not know that a folder of it has databases of SQLite, which has checks of its own. */
+async function checkAll(directory: string, onProgress: CheckOptions['onProgress']): Promise<StorageCheck> {
+  const checked = await checkStorage(directory, onProgress);
+  return { ...checked, damaged: [...checked.damaged, ...(await damagedDatabases(directory))] };
 }

@@ -15,16 +15,17 @@ import { databasesIn } from './files/databases-in.js';
 import { DiskSpace } from './files/disk-space.js';
 import { type KeyStore, keyFile, memoryKey } from './files/key-file.js';
 import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './files/private-directory.js';
-import { checkIsStorage, prepareDirectory, readState, writeState } from './files/storage-format.js';
+import { prepareDirectory, readState, writeState } from './files/storage-format.js';
 import { KeyedMutex } from './records/keyed-mutex.js';
 import type { LevelOperation } from './records/level-database.js';
 import { loadLevel } from './records/load-level.js';
 import { openMemoryDatabase } from './records/memory-database.js';
-import { checkNotOpen, openBytes, openLevel, repairLevel } from './records/open-level.js';
+import { openBytes, openLevel } from './records/open-level.js';
 import { RecordStore } from './records/record-store.js';
 import { sealRecords } from './records/seal-records.js';
 import { SealedLevel } from './records/sealed-level.js';
 import { type Sublevel, sublevel } from './records/sublevel.js';
+import { type RepairedDatabase, repairDatabases } from './repair/repair-storage.js';
 import type { StorageContext } from './storage-context.js';
 import { checkOwners, type StorageJob, type StorageOwner } from './storage-owner.js';
 
@@ -50,13 +51,6 @@ export interface StorageOptions {
 /** The result of {@link Storage.repair}. */
 export interface StorageRepair {
   readonly databases: readonly RepairedDatabase[];
-}
-
-export interface RepairedDatabase {
-  /** Its folder in the storage directory. */
-  readonly name: string;
-  /** Files that were moved to its folder `lost`: damaged ones, and logs and manifests that were replaced. */
-  readonly movedFiles: readonly string[];
 }
 
 const ANY_ACCESS: DirectoryAccess = { isStrict: false, onWarning: () => {} };
@@ -125,7 +119,7 @@ export class Storage {
   }
 
   /**
-   * Saves what can be read of a storage that opening found damaged. Damaged database files are moved to `lost` in the folder of their
+   * Saves what can be read of a storage that opening found damaged. Damaged database files and records are moved to `lost` in the folder of their
    * database (`level/lost`) and none is deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear;
    * the next opening rebuilds what is derived from them. Rejects with EDGE_STORAGE_LOCKED, or with EDGE_STORAGE_FORMAT for a directory that
    * is not a storage.
@@ -133,18 +127,7 @@ export class Storage {
    * @param onDatabase called before each database is repaired
    */
   static async repair(directory: string, onDatabase: (name: string) => void = () => {}): Promise<StorageRepair> {
-    await loadLevel();
-    await checkIsStorage(directory);
-    const path = await prepareDirectory(directory, ANY_ACCESS);
-    await checkNotOpen(join(path, 'level'), directory);
-    // Before the repair, so that an interrupted one is followed by a rebuild, too.
-    await writeState(path, { ...(await readState(path)), isIndexed: false });
-    const databases: RepairedDatabase[] = [];
-    for (const name of await databasesIn(path)) {
-      onDatabase(name);
-      databases.push({ name, movedFiles: await repairLevel(join(path, name), directory) });
-    }
-    return { databases };
+    return { databases: await repairDatabases(directory, onDatabase) };
   }
 
   /** Accounts whose removal a kill has interrupted: `removeAccount` is to be called for them before anything uses their records. */
@@ -293,10 +276,10 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
     const rebuilds = jobs.filter(({ kind }) => kind === 'rebuild');
     let recounted: RecountedSum[] = [];
     const state = await readState(path);
-    if (rebuilds.length > 0 && !state.isIndexed) {
+    if (rebuilds.length > 0 && state?.isIndexed !== true) {
       for (const job of rebuilds) await job.run(context);
       recounted = await context.sums.recount();
-      await writeState(path, { ...state, isIndexed: true });
+      await writeState(path, { isIndexed: true, isSealed: true });
     }
     await blobs.collect();
     await context.collector.collect();
@@ -321,11 +304,11 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
 
 /** Once, for what an earlier release wrote. The lock of the first database excludes other hosts until all of them have checksums. */
 async function sealDatabases(path: string, directory: string): Promise<void> {
-  if ((await readState(path)).isSealed) return;
+  if ((await readState(path))?.isSealed !== false) return;
   const [first = 'level', ...others] = await databasesIn(path);
   const database = await openBytes(join(path, first), directory);
   try {
-    if ((await readState(path)).isSealed) return;
+    if ((await readState(path))?.isSealed !== false) return;
     for (const name of others) {
       const other = await openBytes(join(path, name), directory);
       try {
@@ -336,7 +319,7 @@ async function sealDatabases(path: string, directory: string): Promise<void> {
     }
     // The last one: when its last record has a checksum, all of the storage has them.
     await sealRecords(database, first);
-    await writeState(path, { ...(await readState(path)), isSealed: true });
+    await writeState(path, { isIndexed: false, isSealed: true });
   } finally {
     await database.close();
   }

@@ -7,6 +7,7 @@ import type {
   SumChange,
 } from '../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../storage/blobs/blob-ref.js';
+import { fileBlobRecord } from '../../storage/files/file-blob-id.js';
 import type { RecordOperation } from '../../storage/records/counts.js';
 import { recordKeys } from '../../storage/records/record-keys.js';
 import type { StorageContext } from '../../storage/storage-context.js';
@@ -132,18 +133,17 @@ async function commitBody<Result, Seen>(
 /** undefined: the value goes into the record. */
 function place(
   storage: StorageContext,
-  { content }: ReceivedBody<unknown>,
+  { content, size }: ReceivedBody<unknown>,
   canEmbed: boolean,
   operations: RecordOperation[],
 ): BlobRef | undefined {
   if (content.kind === 'file') {
-    operations.push({ type: 'put', key: recordKeys.fileBlob(content.writer.id), value: EMPTY });
-    return { kind: 'file', id: content.writer.id };
+    const { id } = content.writer;
+    operations.push({ type: 'put', key: recordKeys.fileBlob(id), value: fileBlobRecord(id, size) });
+    return { kind: 'file', id };
   }
   if (canEmbed && content.bytes.byteLength <= EMBEDDED_BYTES) return undefined;
   const id = storage.newId();
   operations.push({ type: 'put', key: recordKeys.inlineBlob(id), value: content.bytes });
   return { kind: 'inline', id };
 }
-
-const EMPTY = new Uint8Array(0);

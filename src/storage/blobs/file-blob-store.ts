@@ -6,6 +6,7 @@ import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { syncQueue, threadQueue } from '../../quotas/host/threads.js';
 import type { DiskSpace } from '../files/disk-space.js';
+import { type FileBlobId, parseFileBlobId } from '../files/file-blob-id.js';
 import { makePrivateDirectory, PRIVATE_FILE_MODE } from '../files/private-directory.js';
 import { storageError } from '../files/storage-error.js';
 import { syncDirectory } from '../files/sync-directory.js';
@@ -13,7 +14,6 @@ import { afterPrefix, type LevelOperation } from '../records/level-database.js';
 import { recordKeys } from '../records/record-keys.js';
 import type { RecordStore } from '../records/record-store.js';
 import type { BlobReader, BlobStore, BlobWriter } from './blob-store.js';
-import { type FileBlobId, parseFileBlobId } from './file-blob-id.js';
 import { FileBlobReader, missingFile } from './file-blob-reader.js';
 import { FileBlobWriter } from './file-blob-writer.js';
 

@@ -5,9 +5,9 @@ import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { syncQueue, threadQueue } from '../../quotas/host/threads.js';
 import { checksum } from '../files/checksum.js';
 import type { DiskSpace } from '../files/disk-space.js';
+import { fileBlobId } from '../files/file-blob-id.js';
 import { storageError } from '../files/storage-error.js';
 import type { BlobWriter } from './blob-store.js';
-import { fileBlobId } from './file-blob-id.js';
 
 /** Chunks are gathered to writes of this size, because each write is a round trip to a thread. */
 const WRITE_BYTES = 512 * 1024;

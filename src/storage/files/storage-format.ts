@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { open, readdir, readFile, realpath, rename, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
-import { databasesIn } from './databases-in.js';
+import { DATA_FILE, databasesIn, filesIn } from './databases-in.js';
 import { type DirectoryAccess, keepPrivate, makePrivateDirectory, PRIVATE_FILE_MODE } from './private-directory.js';
-import { storageError } from './storage-error.js';
+import { REPAIR_HINT, storageError } from './storage-error.js';
 import { syncDirectory } from './sync-directory.js';
 
 /** Identifies the directory. It is written before anything else. */
@@ -50,6 +50,8 @@ export async function prepareDirectory(directory: string, access: DirectoryAcces
 export async function checkIsStorage(directory: string): Promise<void> {
   try {
     if ((await readMarker(directory)) !== undefined) return;
+    // It was lost. A repair writes it again.
+    if ((await filesIn(join(directory, 'level'))).some(file => DATA_FILE.test(file))) return;
   } catch (error) {
     throw storageError(`open the storage directory "${directory}"`, error);
   }
@@ -76,10 +78,10 @@ export interface StorageState {
   readonly isSealed: boolean;
 }
 
-/** To be called with the database open, because until then another host may write the file. */
-export async function readState(path: string): Promise<StorageState> {
+/** undefined: the file says nothing. To be called with the database open, because until then another host may write the file. */
+export async function readState(path: string): Promise<StorageState | undefined> {
   try {
-    return parseMarker((await readMarker(path)) ?? '') ?? { isIndexed: false, isSealed: true };
+    return parseMarker((await readMarker(path)) ?? '');
   } catch (error) {
     throw storageError('read the format of the storage', error);
   }
@@ -100,7 +102,7 @@ function checkMarker(marker: string, directory: string): Marker {
   if (found === undefined) {
     throw new EdgeError(
       'EDGE_STORAGE_FORMAT',
-      `Cannot open the storage directory "${directory}": its file ${MARKER_FILE} does not describe a storage`,
+      `Cannot open the storage directory "${directory}": its file ${MARKER_FILE} does not describe a storage, so it is damaged or of something else; when it was a storage: ${REPAIR_HINT}`,
     );
   }
   if (found.version > STORAGE_VERSION) {
@@ -161,7 +163,7 @@ async function foreignFiles(path: string): Promise<string[]> {
 function notEmptyError(directory: string, foreign: readonly string[]): EdgeError {
   return new EdgeError(
     'EDGE_STORAGE_FORMAT',
-    `Cannot open the storage directory "${directory}": it contains other files ("${foreign[0]}"${foreign.length > 1 ? `, and ${foreign.length - 1} more` : ''}) and no ${MARKER_FILE}; use an empty directory`,
+    `Cannot open the storage directory "${directory}": it contains other files ("${foreign[0]}"${foreign.length > 1 ? `, and ${foreign.length - 1} more` : ''}) and no ${MARKER_FILE}; ${foreign.includes('level') ? `when it was a storage: ${REPAIR_HINT}; otherwise use an empty directory` : 'use an empty directory'}`,
   );
 }
 

@@ -90,15 +90,15 @@ async function writeBatch(
   await batch.write(options);
 }
 
-/** Rejects with EDGE_STORAGE_LOCKED. LevelDB's repair takes no lock; opening does, before it reads any file. */
+/** Rejects with EDGE_STORAGE_LOCKED. LevelDB's repair takes no lock; opening does, and with these options it then fails before it reads or writes data. */
 export async function checkNotOpen(location: string, directory: string): Promise<void> {
   try {
     const Level = await loadLevel();
-    const database = new Level<string, Buffer>(location, { createIfMissing: false });
+    const database = new Level<string, Buffer>(location, { createIfMissing: false, errorIfExists: true });
     await database.open();
     await database.close();
   } catch (error) {
-    const reason = storageError(`repair the storage directory "${directory}"`, error);
+    const reason = storageError(`use the storage directory "${directory}"`, error);
     if (reason.code === 'EDGE_STORAGE_LOCKED') throw reason;
   }
 }

@@ -1,4 +1,4 @@
-import { parseFileBlobId } from '../blobs/file-blob-id.js';
+import { parseFileBlobId } from '../files/file-blob-id.js';
 
 /**
  * Where the storage keeps its own records: the first letter of a key is the kind of its record. The other letters belong to the owners that

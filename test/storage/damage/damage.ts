@@ -19,7 +19,7 @@ export const NAMES = ['files', 'kv'].flatMap(kind => SIZES.map(size => `${kind}/
 
 const PART = 5 * 2 ** 20;
 
-export function valueOf(name: string): Buffer {
+export function contentOf(name: string): Buffer {
   if (name === 'files/parts') return Buffer.concat([bytesOf('first', PART), bytesOf('second', 1000)]);
   return bytesOf(name, Number(name.split('/')[1]));
 }
@@ -29,8 +29,8 @@ export async function fill(directory: string, options: EdgeHostOptions = {}): Pr
   const account = host.account('acme');
   for (const name of NAMES) {
     if (name === 'files/parts') continue;
-    if (name.startsWith('files/')) await account.bucket('files').put(name, valueOf(name));
-    else await account.kv('kv').put(name, valueOf(name));
+    if (name.startsWith('files/')) await account.bucket('files').put(name, contentOf(name));
+    else await account.kv('kv').put(name, contentOf(name));
   }
   const upload = await account.bucket('files').createMultipartUpload('files/parts');
   await upload.complete([
@@ -73,7 +73,7 @@ export async function readAll(directory: string, options: EdgeHostOptions = {}):
         if (found === null) read.missing.push(name);
         else {
           const bytes = Buffer.from('arrayBuffer' in found ? await found.arrayBuffer() : bufferOf(found));
-          (bytes.equals(valueOf(name)) ? read.right : read.wrong).push(name);
+          (bytes.equals(contentOf(name)) ? read.right : read.wrong).push(name);
         }
       } catch (error) {
         read.errors.set(name, error instanceof Error ? error : new Error(String(error)));

@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { EdgeHostOptions } from '../../../src/index.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
-import { filesBelow, fill, flip, NAMES, type Readings, readAll, SIZES, valueOf } from './damage.js';
+import { contentOf, filesBelow, fill, flip, NAMES, type Readings, readAll, SIZES } from './damage.js';
 
 const MODES: readonly EdgeHostOptions[] = [{ services: 'inline' }, { services: 'process' }];
 
@@ -37,7 +37,7 @@ for (const options of MODES) {
       // One byte can be anywhere.
       if (name.endsWith('/1')) continue;
       const directory = await copyOf(t, whole);
-      const value = valueOf(name);
+      const value = contentOf(name);
       const start = Math.max(0, value.byteLength - 40);
       const needle = name === 'files/parts' ? value.subarray(100_000, 100_040) : value.subarray(start, start + 40);
       let isFlipped = false;

@@ -2,6 +2,7 @@
 import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { BlobWriter } from '../../../storage/blobs/blob-store.js';
+import { fileBlobRecord } from '../../../storage/files/file-blob-id.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { recordKeys } from '../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
@@ -223,8 +224,6 @@ type ChangeEntry = (
 ) => void;
 
 function addFile(changes: EntryChanges, hash: string, head: EntryHead, { id }: BlobWriter): void {
-  const used: RecordOperation = { type: 'put', key: recordKeys.fileBlob(id), value: EMPTY };
+  const used: RecordOperation = { type: 'put', key: recordKeys.fileBlob(id), value: fileBlobRecord(id, head.size) };
   changes.add(hash, { ...head, blob: { kind: 'file', id } }, undefined, [used]);
 }
-
-const EMPTY = new Uint8Array(0);

@@ -10,9 +10,9 @@ import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory
 import { storageError } from '../../../storage/files/storage-error.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 
-const FOLDER = 'sql';
+export const SQL_FOLDER = 'sql';
 /** SQLite's own files beside a database. */
-const BESIDE = ['', '-wal', '-shm', '-journal'];
+export const BESIDE = ['', '-wal', '-shm', '-journal'];
 
 const temporary = new WeakMap<StorageContext, string>();
 /** Those that are there, for applications that end without closing their host. */
@@ -20,7 +20,7 @@ const temporaryFolders = new Set<string>();
 
 /** The folder of the databases, which need not exist. */
 export function sqlFolder(storage: StorageContext): string {
-  if (storage.directory !== undefined) return join(storage.directory, FOLDER);
+  if (storage.directory !== undefined) return join(storage.directory, SQL_FOLDER);
   let folder = temporary.get(storage);
   if (folder === undefined) {
     try {

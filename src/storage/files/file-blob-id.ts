@@ -17,6 +17,18 @@ export function parseFileBlobId(id: string): FileBlobId | undefined {
   return { file, sum: sum === undefined ? undefined : Number.parseInt(sum, 16) };
 }
 
+/** What the record that a file is in use holds, by which the file can be checked without what refers to it. */
+export function fileBlobRecord(id: string, size: number): Uint8Array {
+  return Buffer.from(`${size} ${id}`);
+}
+
+/** undefined: the record is of an earlier release, which kept nothing there. */
+export function parseFileBlobRecord(record: Buffer): { readonly size: number; readonly sum: number } | undefined {
+  const [size = '', id = ''] = record.toString('latin1').split(' ', 2);
+  const sum = parseFileBlobId(id)?.sum;
+  return sum === undefined ? undefined : { size: Number(size), sum };
+}
+
 export function fileBlobId(file: string, sum: number): string {
   return `${file}.${sum.toString(16).padStart(8, '0')}`;
 }
