@@ -197,7 +197,7 @@ const USAGE: Schema<NonNullable<EdgeHostOptions['usage']>> = union(
 const USAGE_DAYS = 400;
 
 export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
-  'storage?': text(),
+  'storage?': text({ minLength: 1 }),
   'plan?': choice(PLANS),
   'zonePlan?': choice(ZONE_PLANS),
   'limits?': LIMIT_OVERRIDES,

@@ -10,7 +10,7 @@ import type { ResolvedRange, StoredContent } from './stored-content.js';
 
 /** A value outside of the record of its key. */
 export interface StoredBlob {
-  /** Of the record that refers to it, for messages. */
+  /** The key of the record that refers to the value, for messages. */
   readonly key: string;
   readonly blob: BlobRef;
   readonly size: number;

@@ -55,7 +55,7 @@ class BytesContent implements StoredContent {
 
 /**
  * The content of a value in files. The caller has pinned the blob `pinId`; it is unpinned when the content was read or released. The first file is
- * checked before this resolves, so that a missing one is an error here and not in the stream. `key` is that of the value's record, for messages.
+ * checked before this resolves, so that a missing one is an error here and not in the stream. Messages name the record by its `key`.
  */
 export async function segmentsContent(
   storage: StorageContext,

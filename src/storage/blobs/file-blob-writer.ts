@@ -34,7 +34,7 @@ export class FileBlobWriter implements BlobWriter {
   #writing: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   #unflushedBytes = 0;
-  /** The checksum of what was given to `write`. */
+  /** The checksum of all chunks so far. */
   #sum = 0;
   #failure: unknown;
   #isAbandoned = false;

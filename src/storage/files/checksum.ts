@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** The CRC-32 of the bytes, which goes on from that of the bytes before. For no bytes, Node's own would answer 0 or `before`, by where they are not. */
+/** Continues the CRC-32 `before` with the bytes. An empty array needs care: for some of them Node answers 0, for others `before`. */
 export function checksum(bytes: Uint8Array, before: number): number {
   return bytes.byteLength === 0 ? before : crc32(bytes, before);
 }

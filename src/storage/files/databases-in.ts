@@ -16,7 +16,7 @@ export async function databasesIn(path: string): Promise<string[]> {
 /** Tables and logs. */
 export const DATA_FILE = /\.(?:ldb|sst|log)$/;
 
-/** None for a folder that does not exist. */
+/** A folder that does not exist has no files. */
 export async function filesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];

@@ -1,6 +1,6 @@
 /**
- * The id of a blob file is its place below the folder of all, and the checksum of its bytes: `<directory>/<number>.<CRC-32 in hexadecimal>`. So it comes
- * with whatever refers to the file, and costs no read. Files of earlier releases have none.
+ * The id of a blob file is its place below the folder of all, and the checksum of its bytes: `<directory>/<number>.<CRC-32 in hexadecimal>`. The checksum comes
+ * with each reference to the file, and costs no read. Files of earlier releases have none.
  */
 
 const FILE_BLOB_ID = /^([a-z0-9]+-\d+\/\d+)(?:\.([0-9a-f]{8}))?$/;
@@ -10,14 +10,14 @@ export interface FileBlobId {
   readonly sum: number | undefined;
 }
 
-/** undefined: it is none, which a damaged record can have. */
+/** Returns undefined for a text that is no id, which a damaged record can hold. */
 export function parseFileBlobId(id: string): FileBlobId | undefined {
   const [, file, sum] = FILE_BLOB_ID.exec(id) ?? [];
   if (file === undefined) return undefined;
   return { file, sum: sum === undefined ? undefined : Number.parseInt(sum, 16) };
 }
 
-/** What the record that a file is in use holds, by which the file can be checked without what refers to it. */
+/** The value of the record which says that a file is in use. A check of the storage compares the file with it. */
 export function fileBlobRecord(id: string, size: number): Uint8Array {
   return Buffer.from(`${size} ${id}`);
 }

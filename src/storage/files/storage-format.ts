@@ -74,7 +74,7 @@ async function readMarker(path: string): Promise<string | undefined> {
 export interface StorageState {
   /** The indexes are complete: an earlier release may not have written them, and a repair may have lost records. */
   readonly isIndexed: boolean;
-  /** All records carry checksums. Those of earlier releases get them once, at the first opening. */
+  /** All records carry checksums. Records of earlier releases get theirs once, at the first opening. */
   readonly isSealed: boolean;
 }
 

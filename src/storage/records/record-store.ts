@@ -153,7 +153,7 @@ export class RecordStore {
     }
   }
 
-  /** The keys of the range, in pages: also those of damaged records. */
+  /** The keys of the range, in pages: damaged records are among them. */
   async *keyPages(range: LevelRange, size = 1000): AsyncGenerator<string[]> {
     const keys = await this.keys(range);
     try {

@@ -9,7 +9,7 @@ import { damagedBlock, damagedRecord, sealed, unsealed } from './sealed-record.j
 type Bytes = Level<Buffer, Buffer>;
 type BytesIterator = AbstractIterator<Bytes, Buffer, Buffer>;
 
-/** What abstract-level gives to `_iterator`, in the format of this database. */
+/** The options that abstract-level gives to `_iterator`. */
 interface RangeOptions {
   readonly gt?: Buffer;
   readonly gte?: Buffer;

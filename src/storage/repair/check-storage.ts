@@ -133,7 +133,7 @@ class Check {
       for (;;) {
         const entries = await iterator.nextv(PAGE);
         if (entries.length === 0) break;
-        // The index and the filters of the tables are on the way of each key, but not on that of the iterator.
+        // An iterator does not use the filters of the tables, so each key is looked up, too.
         const found = await database.getMany(entries.map(([key]) => key)).catch(() => []);
         for (const [index, [key, record]] of entries.entries()) {
           this.#records++;
