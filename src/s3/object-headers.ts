@@ -1,5 +1,6 @@
 import type { HttpMetadata, ObjectRecord, UploadOptions } from '../bindings/bucket/engine.js';
 import type { StoreStorageClass } from '../bindings/bucket/types.js';
+import { objectFrom } from '../quotas/host/chosen-names.js';
 import { CHECKSUMS } from './wire/checksum.js';
 import { utf8OfBytes } from './wire/encoding.js';
 import { invalidArgument, S3Error } from './wire/errors.js';
@@ -119,8 +120,7 @@ function readCustomMetadata(headers: ReadonlyMap<string, string>): Record<string
   for (const [name, value] of headers) {
     if (name.startsWith(META_PREFIX)) entries.push([name.slice(META_PREFIX.length), decodeMetaValue(value)]);
   }
-  // fromEntries defines, so a name such as __proto__ is a name like any other.
-  return Object.fromEntries(entries);
+  return objectFrom(entries);
 }
 
 /** Bytes that are UTF-8 are text; others stay the characters of their bytes. An empty header counts as absent. */

@@ -1,3 +1,4 @@
+import { objectFrom } from '../../quotas/host/chosen-names.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { parseRangeHeader } from './byte-range.js';
 import type { WireArguments } from './client/calls.js';
@@ -143,9 +144,8 @@ function checkExpires(method: BucketMethod, value: unknown): number {
 function checkCustomMetadata(method: BucketMethod, value: unknown): Record<string, string> {
   if (!Array.isArray(value))
     throw new TypeError(`${method}: customMetadata is ${describe(value)}, it must be an object of strings`);
-  // fromEntries defines, so that "__proto__" is a name like any other.
-  return Object.fromEntries(
-    value.map(pair => {
+  return objectFrom(
+    value.map((pair): [string, string] => {
       const [name, text]: unknown[] = Array.isArray(pair) ? pair : [];
       return [
         checkString(method, 'a name of customMetadata', name),

@@ -10,7 +10,7 @@ import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import { type CallBody, type CallStream, putTogether, takeApart } from './call-body.js';
 import type { CallbackGate } from './callback-gate.js';
 import { CALL, type CallbackCall, type CallbackReply, MAX_BYTES, MAX_SEQUENCES, MAX_VALUE_BYTES } from './calls.js';
-import { decodeValue } from './decode.js';
+import { countedBytes, decodeInSlices } from './decode-in-slices.js';
 import { encodeValue } from './encode.js';
 import type { ApplicationCallback, ApplicationCallbacks, CallbackContext } from './types.js';
 
@@ -85,8 +85,8 @@ export function callbackService(given: ApplicationCallbacks, owner: CallbackOwne
     let parts: CallBody | undefined;
     try {
       parts = await takeApart(body, b, s ? source => give(owner.given, source) : 'nothing');
-      const { value, heapBytes } = measured(work, () => decodeValue(v, parts ?? NO_PARTS));
-      running.hold(heapBytes);
+      await running.makeRoom(countedBytes(v, work), call.signal);
+      const { value } = await decodeInSlices(v, parts, work);
       const context = contextOf(owner, call, running.signal);
       // `this` is the object that was given, so that its functions may call each other.
       const outcome = await running.wait(() => Reflect.apply(callback, given, [value, context]), call.signal, f);
@@ -108,8 +108,6 @@ function give({ bodies, of }: ClientBodies, source: BodySource): CallStream {
   const { stream, body } = bodies.give(of, source);
   return { stream, fail: error => body.fail(error) };
 }
-
-const NO_PARTS = { bytes: [], stream: undefined };
 
 function replyOf(value: unknown, name: string, running: RunningCall, parts: CallBody, work: CallWork): ServiceReply {
   const { json, bytes, stream } = measured(work, () => encodeValue(value, `The result of ${name}()`));
@@ -146,6 +144,8 @@ class RunningCall {
   readonly #work: CallWork;
   readonly #controller = new AbortController();
   #heldBytes = 0;
+  /** Of those that it holds. */
+  #argumentBytes = 0;
   #isPending = false;
   #hasLeft = false;
 
@@ -163,6 +163,15 @@ class RunningCall {
   hold(bytes: number): void {
     this.#heldBytes += bytes;
     this.#work.countBytes(bytes);
+  }
+
+  /** Waits until the account may have so much of the heap, and takes it. @throws as `CallbackGate.takeBytes` does */
+  async makeRoom(heapBytes: number, callerSignal: AbortSignal): Promise<void> {
+    const taking = this.#gate.takeBytes(heapBytes, callerSignal);
+    if (taking !== undefined) await taking;
+    this.#argumentBytes += heapBytes;
+    for (let room = this.#work.room?.(); room !== undefined; room = this.#work.room?.()) await room;
+    this.hold(heapBytes);
   }
 
   /** @throws EdgeError EDGE_CALLBACK_TIMEOUT; the reason of the signal when the caller ends */
@@ -227,6 +236,8 @@ class RunningCall {
   #giveBack(): void {
     this.#work.countBytes(-this.#heldBytes);
     this.#heldBytes = 0;
+    this.#gate.giveBytes(this.#argumentBytes);
+    this.#argumentBytes = 0;
     this.#owner.left(this.#gate);
   }
 }

@@ -1,6 +1,7 @@
 /** Values of functions, decoded in the application's process. Everything in them was written by a function. */
-import { isObject } from '../../quotas/schema/describe.js';
-import { MAX_BIGINT_DIGITS, MAX_DEPTH, MAX_NUMERIC_KEYS, MAX_OBJECTS, MAX_VALUES, TOO_MANY_PARTS } from './calls.js';
+import { isSparseIndex, makeSparse, setOwn } from '../../quotas/host/chosen-names.js';
+import { MAX_BIGINT_DIGITS } from './calls.js';
+import { heapBytesOfValue } from './value-bytes.js';
 
 /** The byte arrays and the stream that a value refers to beside its JSON. */
 export interface ValueParts {
@@ -38,67 +39,77 @@ const NUMBERS: ReadonlyMap<unknown, number> = new Map([
   ['-0', -0],
 ]);
 
-export interface DecodedValue {
-  readonly value: unknown;
-  /** About what it takes of the heap, without the memory of `parts`: it may outlive the JSON that it was decoded from. */
-  readonly heapBytes: number;
+/** Decodes all of it at once: for values that are small. @throws as {@link ValueDecoder} does */
+export function decodeValue(encoded: unknown, parts: ValueParts, other?: DecodeOther): unknown {
+  heapBytesOfValue(encoded);
+  const decoder = new ValueDecoder(encoded, parts, other);
+  decoder.run(Number.POSITIVE_INFINITY);
+  return decoder.value;
 }
 
-/** Measured on Node 20.20, empty and with their place in an array. */
-const OBJECT_BYTES = 88;
-const COLLECTION_BYTES = 208;
-/** Of an item, a property or an entry. */
-const ITEM_BYTES = 32;
-const STRING_BYTES = 24;
-
-/** @throws TypeError or RangeError for what no function of this package sends, and for a property named `__proto__` */
-export function decodeValue(encoded: unknown, parts: ValueParts, other?: DecodeOther): DecodedValue {
-  const decoder = new Decoder(parts, other);
-  const value = decoder.value(encoded, 0);
-  return { value, heapBytes: decoder.heapBytes };
+/** An object that is being filled from the array that stands for it. */
+interface Filling {
+  readonly list: readonly unknown[];
+  /** The next item. */
+  at: number;
+  /** Takes the item, and others behind it that belong to it. */
+  readonly next: (item: unknown, filling: Filling) => void;
 }
 
-class Decoder {
+/** How often the clock is looked at. */
+const STEPS = 64;
+
+/**
+ * Decodes a value in steps, without recursion, so that it can stop between any two of them. An object is put where it belongs before it is filled. The value's parts
+ * were counted before, by `heapBytesOfValue`.
+ */
+export class ValueDecoder {
   readonly #parts: ValueParts;
   readonly #other: DecodeOther | undefined;
   /** By their numbers. */
   readonly #objects: unknown[] = [];
+  /** The innermost is the last. */
+  readonly #open: Filling[] = [];
   #bytesRead = 0;
   #isStreamRead = false;
-  #numericKeys = 0;
-  #objectCount = 0;
-  #valueCount = 0;
-  heapBytes = 0;
+  /** Not to be used before it is whole. */
+  readonly value: unknown;
 
-  constructor(parts: ValueParts, other: DecodeOther | undefined) {
+  /** @throws TypeError or RangeError for what no function of this package sends, and for a property named `__proto__`; `run` does so, too */
+  constructor(encoded: unknown, parts: ValueParts, other?: DecodeOther) {
     this.#parts = parts;
     this.#other = other;
+    this.value = this.#begin(encoded);
   }
 
-  value(encoded: unknown, depth: number): unknown {
-    this.heapBytes += ITEM_BYTES;
-    if (++this.#valueCount > MAX_VALUES) throw new RangeError(TOO_MANY_PARTS);
-    if (!Array.isArray(encoded)) {
-      if (isObject(encoded)) throw malformed();
-      if (typeof encoded === 'string') this.heapBytes += STRING_BYTES + encoded.length * 2;
-      return encoded;
+  /** Goes on until the value is whole, or until about the time `untilMs` of `performance.now()`. @returns whether it is whole */
+  run(untilMs: number): boolean {
+    for (let step = 1; ; step++) {
+      const filling = this.#open.at(-1);
+      if (filling === undefined) return true;
+      if (filling.at >= filling.list.length) this.#open.pop();
+      else filling.next(filling.list[filling.at++], filling);
+      if (step % STEPS === 0 && performance.now() >= untilMs) return false;
     }
-    if (depth > MAX_DEPTH) throw malformed();
-    // References to one and what stands for a primitive value as well: they are arrays that were parsed.
-    if (++this.#objectCount > MAX_OBJECTS) throw new RangeError(TOO_MANY_PARTS);
-    const [tag, ...rest]: unknown[] = encoded;
-    const [first] = rest;
-    switch (tag) {
+  }
+
+  /** A primitive value, or an object that is filled by the next steps. */
+  #begin(encoded: unknown): unknown {
+    if (typeof encoded !== 'object' || encoded === null) return encoded;
+    if (!Array.isArray(encoded)) throw malformed();
+    const list: readonly unknown[] = encoded;
+    const first = list[1];
+    switch (list[0]) {
       case 'a':
-        return this.#array(rest, depth + 1);
+        return this.#array(list);
       case 'o':
-        return this.#object(rest, depth + 1);
+        return this.#object(list);
       case 'm':
-        return this.#map(rest, depth + 1);
+        return this.#map(list);
       case 's':
-        return this.#set(rest, depth + 1);
+        return this.#set(list);
       case 'e':
-        return this.#error(rest, depth + 1);
+        return this.#error(list);
       case 'b':
         return this.#keep(this.#bytes(first));
       case 't':
@@ -112,27 +123,24 @@ class Decoder {
       case 'n':
         return NUMBERS.get(first);
       case 'i':
-        return this.#bigint(first);
+        return bigintOf(first);
       default: {
-        const object = this.#other?.(encoded);
+        const object = this.#other?.(list);
         if (object === undefined) throw malformed();
         return this.#keep(object);
       }
     }
   }
 
-  #keep<T>(object: T, bytes = OBJECT_BYTES): T {
+  #keep<T>(object: T): T {
     this.#objects.push(object);
-    this.heapBytes += bytes;
     return object;
   }
 
-  /** Of a Map or a Set. */
-  #key(encoded: unknown, depth: number): unknown {
-    const key = this.value(encoded, depth);
-    if ((typeof key === 'number' || typeof key === 'bigint') && ++this.#numericKeys > MAX_NUMERIC_KEYS)
-      throw malformed();
-    return key;
+  /** Keeps an object that the next steps fill. */
+  #fill<T>(object: T, list: readonly unknown[], next: Filling['next']): T {
+    if (list.length > 1) this.#open.push({ list, at: 1, next });
+    return this.#keep(object);
   }
 
   #known(number: unknown): unknown {
@@ -140,54 +148,58 @@ class Decoder {
     return this.#objects[number];
   }
 
-  #array(items: readonly unknown[], depth: number): unknown[] {
-    const array: unknown[] = this.#keep([]);
-    for (const item of items) array.push(this.value(item, depth));
-    return array;
+  #array(list: readonly unknown[]): unknown[] {
+    // A copy is as long as it has to be; one that grows item by item is up to half as long again, and 17 items at least.
+    const array = list.slice(1);
+    return this.#fill(array, list, (item, filling) => {
+      if (typeof item === 'object' && item !== null) array[filling.at - 2] = this.#begin(item);
+    });
   }
 
-  #object(pairs: readonly unknown[], depth: number): object {
-    const object = this.#keep({});
-    for (const [name, item] of pairsOf(pairs)) {
+  #object(list: readonly unknown[]): object {
+    checkPairs(list);
+    const object: Record<string, unknown> = {};
+    const count = (list.length - 1) / 2;
+    let isSparse = false;
+    return this.#fill(object, list, (name, filling) => {
       if (typeof name !== 'string') throw malformed();
       // As an own property it would become the prototype of an object that the application copies it to.
       if (name === '__proto__') throw new TypeError('A property named "__proto__" cannot be passed to the application');
-      Object.defineProperty(object, name, {
-        value: this.value(item, depth),
-        writable: true,
-        enumerable: true,
-        configurable: true,
-      });
-    }
-    return object;
+      if (!isSparse && isSparseIndex(name, count)) {
+        isSparse = true;
+        makeSparse(object);
+      }
+      setOwn(object, name, this.#begin(filling.list[filling.at++]));
+    });
   }
 
-  #map(pairs: readonly unknown[], depth: number): Map<unknown, unknown> {
-    const map = this.#keep(new Map<unknown, unknown>(), COLLECTION_BYTES);
-    for (const [key, item] of pairsOf(pairs)) map.set(this.#key(key, depth), this.value(item, depth));
-    return map;
+  #map(list: readonly unknown[]): Map<unknown, unknown> {
+    checkPairs(list);
+    const map = new Map<unknown, unknown>();
+    let key: unknown;
+    return this.#fill(map, list, (item, { at }) => {
+      // A key may be an object, which is filled before the value is begun.
+      if (at % 2 === 0) key = this.#begin(item);
+      else map.set(key, this.#begin(item));
+    });
   }
 
-  #set(items: readonly unknown[], depth: number): Set<unknown> {
-    const set = this.#keep(new Set<unknown>(), COLLECTION_BYTES);
-    for (const item of items) set.add(this.#key(item, depth));
-    return set;
+  #set(list: readonly unknown[]): Set<unknown> {
+    const set = new Set<unknown>();
+    return this.#fill(set, list, item => {
+      set.add(this.#begin(item));
+    });
   }
 
-  #error([name, message, ...rest]: readonly unknown[], depth: number): Error {
+  #error(list: readonly unknown[]): Error {
+    const [, name, message] = list;
     if (typeof name !== 'string' || typeof message !== 'string') throw malformed();
-    const error = this.#keep(errorWithoutStack(message));
-    this.heapBytes += (STRING_BYTES + (name.length + message.length) * 2) * 2;
+    const error = errorWithoutStack(message);
     Object.defineProperty(error, 'name', { value: name, writable: true, configurable: true });
     error.stack = `${name}: ${message}`;
-    if (rest.length > 0) error.cause = this.value(rest[0], depth);
-    return error;
-  }
-
-  #bigint(digits: unknown): bigint {
-    const bigint = bigintOf(digits);
-    this.heapBytes += STRING_BYTES + String(digits).length;
-    return bigint;
+    return this.#fill(error, list.slice(2), item => {
+      error.cause = this.#begin(item);
+    });
   }
 
   #bytes(kind: unknown): ArrayBuffer | ArrayBufferView {
@@ -221,9 +233,8 @@ function errorWithoutStack(message: string): Error {
   }
 }
 
-function* pairsOf(items: readonly unknown[]): Generator<[unknown, unknown]> {
-  if (items.length % 2 !== 0) throw malformed();
-  for (let at = 0; at < items.length; at += 2) yield [items[at], items[at + 1]];
+function checkPairs(list: readonly unknown[]): void {
+  if (list.length % 2 !== 1) throw malformed();
 }
 
 function bigintOf(digits: unknown): bigint {

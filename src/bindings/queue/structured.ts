@@ -3,6 +3,7 @@
  *
  *     u32 length of the JSON, little-endian | JSON of [value, [length of each byte sequence]] | the byte sequences
  */
+import { MAX_SEQUENCES } from '../callbacks/calls.js';
 import { decodeValue } from '../callbacks/decode.js';
 import { encodeValue } from '../callbacks/encode.js';
 
@@ -22,13 +23,20 @@ export function decodeStructured(body: Uint8Array): unknown {
   const start = 4 + (buffer.length < 4 ? 0 : buffer.readUInt32LE(0));
   const parsed: unknown = JSON.parse(buffer.toString('utf8', 4, start));
   if (!Array.isArray(parsed) || !Array.isArray(parsed[1])) throw new TypeError('The body of the message is malformed');
+  const lengths: readonly unknown[] = parsed[1];
+  // Each takes more memory than its length in the JSON.
+  if (lengths.length > MAX_SEQUENCES)
+    throw new RangeError(
+      `The body of the message has ${lengths.length} byte sequences, at most ${MAX_SEQUENCES} are allowed`,
+    );
   let at = start;
-  const bytes = parsed[1].map((length: unknown) => {
+  const bytes = lengths.map((length: unknown) => {
     const end = at + Number(length);
     if (!(end >= at && end <= buffer.length)) throw new TypeError('The body of the message is malformed');
     const part = new Uint8Array(buffer.subarray(at, end));
     at = end;
     return part;
   });
-  return decodeValue(parsed[0], { bytes, stream: undefined }).value;
+  // A message has at most 128 KB, and is decoded when it is read.
+  return decodeValue(parsed[0], { bytes, stream: undefined });
 }

@@ -5,7 +5,8 @@
 
 import { type CallStream, putTogether, takeApart } from '../../bindings/callbacks/call-body.js';
 import { MAX_VALUE_BYTES } from '../../bindings/callbacks/calls.js';
-import { decodeValue } from '../../bindings/callbacks/decode.js';
+import type { DecodeOther, ValueParts } from '../../bindings/callbacks/decode.js';
+import { countedBytes, decodeInSlices } from '../../bindings/callbacks/decode-in-slices.js';
 import { encodeValue } from '../../bindings/callbacks/encode.js';
 import { cancelBody } from '../../bindings/cancel-body.js';
 import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/calls.js';
@@ -13,6 +14,9 @@ import { MAX_PATH } from '../../bindings/function/calls.js';
 import type { BodySource } from '../../bindings/given/given-body.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
@@ -96,7 +100,7 @@ async function transmit(
   try {
     const head = checkAnswer(answer.head);
     const objects = objectsOf(callee, head.f);
-    return await receive(context, head, answer.body, objects, name);
+    return await receive(context, head, answer.body, objects, name, callee?.context.share);
   } catch (error) {
     cancelBody(answer.body);
     throw error;
@@ -109,13 +113,12 @@ async function receive(
   body: ServiceBody | null,
   objects: readonly SharedObject[],
   name: string,
+  share: HostShare | undefined,
 ): Promise<unknown> {
   const isHeld = objects.length > 0;
   const { text, parts, end } = await valueIn(context, head, body, isHeld, name);
-  const tooMuch = expensiveStructure(text);
-  if (tooMuch !== undefined) throw new TypeError(`The result of ${name}() has ${tooMuch} are allowed`);
   const session = new Session(end);
-  const { value } = decodeValue(JSON.parse(text), parts, encoded => {
+  const value = await decoded(text, parts, name, share, encoded => {
     const [tag, index] = encoded;
     const object = typeof index === 'number' ? objects[index] : undefined;
     if (tag === 'f' && object !== undefined) return session.stub(object);
@@ -127,9 +130,43 @@ async function receive(
   return value;
 }
 
+/** The value of the text. What it takes is held against the account of the function until the application gets it. */
+async function decoded(
+  text: string,
+  parts: ValueParts,
+  name: string,
+  share: HostShare | undefined,
+  other: DecodeOther,
+): Promise<unknown> {
+  const work = { charge: (ms: number) => share?.charge(ms), turn: () => share?.turn() };
+  await work.turn();
+  // Nothing is held while it waits: results that wait for each other would never be decoded.
+  for (let room = share?.room(); room !== undefined; room = share?.room()) await room;
+  const encoded = parsed(text, name, work);
+  const heldBytes = heapBytesOf(encoded, text.length) + countedBytes(encoded, work);
+  share?.bytes.countHeap(heldBytes);
+  try {
+    return (await decodeInSlices(encoded, parts, work, other)).value;
+  } finally {
+    share?.bytes.countHeap(-heldBytes);
+  }
+}
+
+/** @throws TypeError for a text that would take long to parse, SyntaxError */
+function parsed(text: string, name: string, work: Pick<CallWork, 'charge'>): unknown {
+  const began = performance.now();
+  try {
+    const tooMuch = expensiveStructure(text);
+    if (tooMuch !== undefined) throw new TypeError(`The result of ${name}() has ${tooMuch} are allowed`);
+    return JSON.parse(text);
+  } finally {
+    work.charge(performance.now() - began);
+  }
+}
+
 interface ReceivedParts {
   readonly text: string;
-  readonly parts: Parameters<typeof decodeValue>[1];
+  readonly parts: ValueParts;
   end(): void;
 }
 

@@ -4,6 +4,7 @@ import type { CallOrigin, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { CallTrace, TracedCall } from '../../services/calls/call-trace.js';
 import { ServicesAsk } from '../../services/control.js';
@@ -67,7 +68,9 @@ export class AnsweredHere {
     if (exchange.isFinished) return;
     const began = performance.now();
     const traceHeaders: string[] = JSON.parse(trace); // written by the services, as is what follows
-    const args: unknown = JSON.parse(head.slice(fields.join('\n').length + 1));
+    const argumentText = head.slice(fields.join('\n').length + 1);
+    const args: unknown = JSON.parse(argumentText);
+    const argumentBytes = heapBytesOf(args, argumentText.length);
     const caller = this.#parts.caller(Number(connection), Number(id));
     const call = {
       method,
@@ -78,11 +81,16 @@ export class AnsweredHere {
       origin: caller,
       ...(traceHeaders.length > 0 && { traceHeaders }),
     };
-    const replying = answering(call);
-    share?.charge(performance.now() - began);
-    const answer = await replying;
-    const status = answer.isOpen === true ? 101 : 200;
-    await send(exchange, io, status, JSON.stringify(answer.head ?? null), answer.body ?? null);
+    share?.bytes.countHeap(argumentBytes);
+    try {
+      const replying = answering(call);
+      share?.charge(performance.now() - began);
+      const answer = await replying;
+      const status = answer.isOpen === true ? 101 : 200;
+      await send(exchange, io, status, JSON.stringify(answer.head ?? null), answer.body ?? null);
+    } finally {
+      share?.bytes.countHeap(-argumentBytes);
+    }
   }
 
   #route({ key, connection, id, url: text }: LocalHead): { send: LocalSend; work: CallWork } | undefined {
@@ -149,6 +157,7 @@ export class AnsweredHere {
       },
       turn: () => share.turn(),
       countBytes: bytes => share.bytes.countBuffers(bytes),
+      room: () => share.room(),
       openDescriptor: () => share.openDescriptor(),
       closeDescriptor: () => share.closeDescriptor(),
       countRedirect: hop => this.#parts.countRedirect(connection, id, hop),

@@ -3,6 +3,7 @@
  * Bytes are not in the text: their length is, and they follow it, in the order in which they stand in the text.
  */
 import { asBuffer } from '../../protocol/buffer-views.js';
+import { objectFrom } from '../../quotas/host/chosen-names.js';
 import { decodeError, encodeError } from './errors.js';
 
 export interface EncodedValue {
@@ -56,7 +57,7 @@ function encodeObject(value: object, bytes: Uint8Array[]): unknown {
   if (prototype !== Object.prototype && prototype !== null) {
     throw new TypeError(`An object of class ${value.constructor.name} cannot be sent to another process`);
   }
-  const copy = Object.fromEntries(Object.entries(value).map(([key, item]) => [key, encode(item, bytes)]));
+  const copy = objectFrom(Object.entries(value).map(([key, item]) => [key, encode(item, bytes)]));
   return Object.hasOwn(copy, '$') ? special('object', Object.entries(copy)) : copy;
 }
 
@@ -72,8 +73,8 @@ function decode(value: unknown, bytes: ByteReader): unknown {
 }
 
 function fromEntries(entries: unknown[], bytes: ByteReader): unknown {
-  return Object.fromEntries(
-    entries.map(entry => {
+  return objectFrom(
+    entries.map((entry): [string, unknown] => {
       if (!Array.isArray(entry) || typeof entry[0] !== 'string') throw malformed();
       return [entry[0], decode(entry[1], bytes)];
     }),
