@@ -3,6 +3,7 @@
 import type { BindingRegistry } from '../bindings/registry.js';
 import { parseJson } from './http/body.js';
 import { ApiError } from './http/envelope.js';
+import type { MultipartPart } from './http/multipart.js';
 import type { FunctionModule, ModuleType } from './ports.js';
 import { type Binding, type FunctionMetadata, isSecret } from './schemas.js';
 import type { Configuration, Upload } from './state/function-store.js';
@@ -28,32 +29,34 @@ export interface ParsedUpload extends Upload {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-/** @throws ApiError UPLOAD_INVALID, BODY_INVALID, BAD_JSON, NOT_SUPPORTED */
-export async function parseUpload(
-  form: FormData,
-  maxModules: number,
+/**
+ * @param metadataBytes the most that the metadata may have: it is parsed in one piece
+ * @throws ApiError UPLOAD_INVALID, BODY_INVALID, BODY_TOO_LARGE, BAD_JSON, NOT_SUPPORTED
+ */
+export function parseUpload(
+  parts: readonly MultipartPart[],
+  metadataBytes: number,
   registry: BindingRegistry,
-): Promise<ParsedUpload> {
-  const metadata = await readMetadata(form, registry);
+): ParsedUpload {
+  const metadata = readMetadata(parts, metadataBytes, registry);
   const modules: FunctionModule[] = [];
   const main = metadata.main_module ?? metadata.body_part ?? '';
   const isScript = metadata.main_module === undefined;
   const names = new Set<string>();
-  for (const [name, part] of form) {
+  for (const { name, isFile, type: partType, bytes } of parts) {
     if (name === METADATA) continue;
     if (names.has(name)) throw new ApiError('UPLOAD_INVALID', `Two parts have the name ${JSON.stringify(name)}`);
-    if (names.size === maxModules)
-      throw new ApiError('UPLOAD_INVALID', `The upload has more than ${maxModules} modules`);
     names.add(name);
     checkModuleName(name);
-    if (typeof part === 'string') {
+    if (!isFile) {
       throw new ApiError(
         'UPLOAD_INVALID',
         `The part ${JSON.stringify(name)} must be a file: give it a filename and a content type`,
       );
     }
-    const type = moduleType(name, part.type, isScript);
-    modules.push({ name, type, content: new Uint8Array(await part.arrayBuffer()) });
+    // Without a type it is text.
+    const type = moduleType(name, partType === '' ? 'text/plain' : partType, isScript);
+    modules.push({ name, type, content: bytes });
   }
   const mainModule = modules.find(module => module.name === main);
   const field = isScript ? 'body_part' : 'main_module';
@@ -124,12 +127,18 @@ function configurationOf(metadata: FunctionMetadata, bindings: Configuration['bi
   };
 }
 
-async function readMetadata(form: FormData, registry: BindingRegistry): Promise<FunctionMetadata> {
-  const [part, second] = form.getAll(METADATA);
+function readMetadata(parts: readonly MultipartPart[], mostBytes: number, registry: BindingRegistry): FunctionMetadata {
+  const [part, second] = parts.filter(({ name }) => name === METADATA);
   if (part === undefined) throw new ApiError('UPLOAD_INVALID', 'The upload must have a part "metadata" of JSON');
   if (second !== undefined) throw new ApiError('UPLOAD_INVALID', 'The upload has two parts "metadata"');
-  const bytes = typeof part === 'string' ? new TextEncoder().encode(part) : new Uint8Array(await part.arrayBuffer());
-  const metadata = parseJson(bytes);
+  const { byteLength } = part.bytes;
+  if (byteLength > mostBytes) {
+    throw new ApiError(
+      'BODY_TOO_LARGE',
+      `The part "metadata" has ${byteLength} bytes: at most ${mostBytes} are allowed`,
+    );
+  }
+  const metadata = parseJson(part.bytes);
   if (!isBody('FunctionMetadata', metadata, registry)) {
     const [problem = 'it does not fit its schema'] = problems('FunctionMetadata', metadata, registry);
     throw new ApiError('BODY_INVALID', `metadata: ${problem}`);

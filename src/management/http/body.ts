@@ -2,7 +2,13 @@
 
 import { cancelQuietly } from '../../bindings/external-stream.js';
 import { detached, guarded } from '../../quotas/guarded.js';
+import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { ApiError } from './envelope.js';
+import { type MultipartPart, readParts } from './multipart.js';
+import type { Slices } from './slices.js';
+
+/** Of one JSON text, which is parsed in one piece: some 30 ms at most. A batch of messages may have many names. */
+const JSON_BOUNDS = { names: 20_000, brackets: 50_000 };
 
 /** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */
 export async function readBytes(
@@ -65,18 +71,26 @@ export function checkJsonType(request: Request): void {
   throw new ApiError('MEDIA_TYPE', `The body must be application/json, got ${type === '' ? 'no content type' : type}`);
 }
 
-/** @throws ApiError BAD_JSON */
+/** @throws ApiError BAD_JSON, and BODY_INVALID for what would take long to parse */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const tooMuch = expensiveStructure(text, JSON_BOUNDS);
+    if (tooMuch !== undefined) throw new ApiError('BODY_INVALID', `The JSON has ${tooMuch} are allowed`);
+    return JSON.parse(text);
   } catch (error) {
+    if (error instanceof ApiError) throw error;
     const reason = error instanceof SyntaxError ? error.message : 'it is not UTF-8';
     throw new ApiError('BAD_JSON', `The body is not valid JSON: ${reason}`, { cause: error });
   }
 }
 
 /** @throws ApiError MEDIA_TYPE, UPLOAD_INVALID and those of `readBytes` */
-export async function readForm(request: Request, limitBytes: number, limitMs: number): Promise<FormData> {
+export async function readForm(
+  request: Request,
+  limits: { readonly bytes: number; readonly ms: number; readonly parts: number },
+  slices: Slices,
+): Promise<readonly MultipartPart[]> {
   const type = mediaType(request);
   if (type !== 'multipart/form-data') {
     throw new ApiError(
@@ -84,13 +98,8 @@ export async function readForm(request: Request, limitBytes: number, limitMs: nu
       `The body must be multipart/form-data, got ${type === '' ? 'no content type' : type}`,
     );
   }
-  const body = await readBytes(request, limitBytes, limitMs);
-  const headers = { 'content-type': request.headers.get('content-type') ?? '' };
-  try {
-    return await new Response(body, { headers }).formData();
-  } catch (error) {
-    throw new ApiError('UPLOAD_INVALID', 'The body is not valid multipart/form-data', { cause: error });
-  }
+  const body = await readBytes(request, limits.bytes, limits.ms);
+  return readParts(body, request.headers.get('content-type') ?? '', limits.parts, slices);
 }
 
 function mediaType(request: Request): string {

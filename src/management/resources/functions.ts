@@ -5,6 +5,7 @@ import { type Context, pageQuery, param } from '../context.js';
 import { readForm } from '../http/body.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
+import { Slices } from '../http/slices.js';
 import type { Upload } from '../state/function-store.js';
 import type { FunctionRecord, VersionRecord } from '../state/stores.js';
 import { type ParsedUpload, parseUpload } from '../uploads.js';
@@ -108,7 +109,7 @@ export async function deleteFunction(context: Context): Promise<Reply> {
 
 /** Reads the upload inside a place of the queue, so that few bodies are in memory at once, and one of an account. */
 export async function withUpload(context: Context, use: (upload: ParsedUpload) => Promise<Reply>): Promise<Reply> {
-  const { uploads, limits, stores, bindings } = context.services;
+  const { uploads, limits, stores, bindings, functions } = context.services;
   if (uploads.size >= limits.uploadsWaiting) {
     throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
       headers: { 'retry-after': '10' },
@@ -116,8 +117,13 @@ export async function withUpload(context: Context, use: (upload: ParsedUpload) =
   }
   return stores.ownLock.run(`upload/${context.account}`, () =>
     uploads.add(async () => {
-      const form = await readForm(context.request, limits.uploadBytes, limits.bodyMs);
-      return use(await parseUpload(form, limits.uploadModules, bindings));
+      const slices = new Slices(functions.work(context.account));
+      // The metadata is a part besides.
+      const bounds = { bytes: limits.uploadBytes, ms: limits.bodyMs, parts: limits.uploadModules + 1 };
+      const parts = await readForm(context.request, bounds, slices);
+      const upload = parseUpload(parts, limits.bodyBytes, bindings);
+      slices.end();
+      return use(upload);
     }),
   );
 }

@@ -11,12 +11,19 @@ const BRACE = 123;
 
 /** Shorter texts are cheap to parse, whatever they hold. */
 const LOOKED_INTO_FROM = 16 * 1024;
-const MAX_NAMES = 512;
-/** The parts of an upload are pairs. */
-const MAX_BRACKETS = 10_100;
+
+export interface StructureBounds {
+  /** Named values. */
+  readonly names: number;
+  /** Arrays and objects. */
+  readonly brackets: number;
+}
+
+/** Of the arguments of a call; the parts of an upload are pairs. */
+const CALL_BOUNDS: StructureBounds = { names: 512, brackets: 10_100 };
 
 /** @returns the count that is too high, with its bound; undefined when the text may be parsed */
-export function expensiveStructure(text: string): string | undefined {
+export function expensiveStructure(text: string, bounds: StructureBounds = CALL_BOUNDS): string | undefined {
   if (text.length < LOOKED_INTO_FROM) return undefined;
   let names = 0;
   let brackets = 0;
@@ -26,8 +33,8 @@ export function expensiveStructure(text: string): string | undefined {
     else if (code === COLON) names++;
     else if (code === BRACKET || code === BRACE) brackets++;
   }
-  if (names > MAX_NAMES) return `${names} named values, at most ${MAX_NAMES}`;
-  if (brackets > MAX_BRACKETS) return `${brackets} arrays and objects, at most ${MAX_BRACKETS}`;
+  if (names > bounds.names) return `${names} named values, at most ${bounds.names}`;
+  if (brackets > bounds.brackets) return `${brackets} arrays and objects, at most ${bounds.brackets}`;
   return undefined;
 }
 

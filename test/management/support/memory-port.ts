@@ -48,6 +48,8 @@ export class MemoryFunctions implements FunctionPort {
 
   storageBounds(): undefined {}
 
+  work(): undefined {}
+
   async accountStorage(): Promise<{ bytes: number; objects: number }> {
     return { bytes: 0, objects: 0 };
   }

@@ -1,5 +1,4 @@
 /** Many pairs or keys of a namespace in one request: all of it is checked before anything is written. */
-import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { checkExpiration, checkKey, checkMetadata } from '../../../bindings/kv/check-arguments.js';
 import type { KvEngine } from '../../../bindings/kv/engine.js';
 import { KvError, kvError } from '../../../bindings/kv/errors.js';
@@ -9,6 +8,7 @@ import type { Context } from '../../context.js';
 import { checkJsonType, parseJson } from '../../http/body.js';
 import { ApiError, type Reply } from '../../http/envelope.js';
 import { type ElementBounds, type JsonElement, jsonElements } from '../../http/json-elements.js';
+import { Slices } from '../../http/slices.js';
 import type { Bodies, BodyName } from '../../schemas.js';
 import { isBody, problems } from '../../validator.js';
 import { withBody } from './body.js';
@@ -24,8 +24,6 @@ const KEY_BOUNDS: ElementBounds = { elements: KV_LIMITS.bulkPairs, elementBytes:
 /** Written at once: so many, or so many bytes of JSON. */
 const BATCH_PAIRS = 64;
 const BATCH_BYTES = 2 * 1024 * 1024;
-/** Other work has its turn after so long. */
-const SLICE_MS = 5;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /** A pair that was checked. Its value stays in the body until it is written. */
@@ -64,14 +62,14 @@ export async function deleteKeys(context: Context): Promise<Reply> {
 
 /** By key: of several for one key the last is what is left. @throws ApiError BAD_JSON, BODY_INVALID with the place of the first that is wrong */
 async function checkedElements<N extends BodyName, Checked extends object>(
-  { services: { bindings } }: Context,
+  { account, services: { bindings, functions } }: Context,
   body: Uint8Array,
   bounds: ElementBounds,
   schema: N,
   check: (value: Bodies[N]) => readonly [key: string, checked: Checked],
 ): Promise<Map<string, Checked & JsonElement>> {
   const found = new Map<string, Checked & JsonElement>();
-  const slice = new Slice();
+  const slices = new Slices(functions.work(account));
   let index = -1;
   for (const place of jsonElements(body, bounds)) {
     index++;
@@ -90,8 +88,9 @@ async function checkedElements<N extends BodyName, Checked extends object>(
       if (!(error instanceof TypeError || error instanceof KvError)) throw error;
       throw new ApiError('BODY_INVALID', `/${index}: ${error.message}`, { cause: error });
     }
-    await slice.pause();
+    await slices.pause();
   }
+  slices.end();
   return found;
 }
 
@@ -157,15 +156,4 @@ function* batches<Checked extends JsonElement>(
     bytes += end - start;
   }
   if (batch.length > 0) yield batch;
-}
-
-/** Lets other work in from time to time. */
-class Slice {
-  #since = performance.now();
-
-  async pause(): Promise<void> {
-    if (performance.now() - this.#since < SLICE_MS) return;
-    await yieldTurn();
-    this.#since = performance.now();
-  }
 }
