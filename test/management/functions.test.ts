@@ -194,6 +194,29 @@ test('PUT functions refuses a body that is not multipart, broken, or too large',
   t.regex(body.errors[0]?.message ?? '', /^Request entity too large/);
 });
 
+test('PUT functions refuses metadata that would take long to parse, before it is parsed', async t => {
+  const api = makeApi();
+  for (const [metadata, status, message] of [
+    [
+      `{"main_module":"index.js","x":"${'x'.repeat(1024 ** 2)}"}`,
+      413,
+      /The part "metadata" has \d+ bytes: at most 1048576/,
+    ],
+    ['['.repeat(500_000), 400, /500000 arrays and objects, at most 50000 are allowed/],
+    [
+      `{${Array.from({ length: 30_000 }, (_, i) => `"k${i}":0`).join()}}`,
+      400,
+      /30000 named values, at most 20000 are allowed/,
+    ],
+  ] as const) {
+    const form = upload(SOURCE);
+    form.set('metadata', metadata);
+    const refused = await api.call('PUT', HELLO, form);
+    t.is(refused.status, status);
+    t.regex(refused.body.errors[0]?.message ?? '', message);
+  }
+});
+
 test('PUT functions with If-None-Match: * only makes a function', async t => {
   const api = makeApi();
   const headers = { 'if-none-match': '*' };
