@@ -137,7 +137,13 @@ const management: readonly Case[] = [
     json,
     `{"sql":"SELECT 1","params":[${many(() => '1', oneMegabyte - 20_000)}]}`,
   ],
-  ['SQL, import', 'POST', `${ACCOUNT}/sql/databases/d/import`, 'application/sql', `${`-- ${'x'.repeat(96)}\n`.repeat(size / 100)}SELECT 1;\n`],
+  [
+    'SQL, import',
+    'POST',
+    `${ACCOUNT}/sql/databases/d/import`,
+    'application/sql',
+    `${`-- ${'x'.repeat(96)}\n`.repeat(size / 100)}SELECT 1;\n`,
+  ],
   [
     'key-value, pairs',
     'PUT',
