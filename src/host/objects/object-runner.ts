@@ -43,6 +43,8 @@ export interface ObjectRules {
 
 /** How long events of the version before may take to be answered, while those that come wait for the next one. */
 const ANSWER_MS = 2000;
+/** How long the rest of an answer may take then: a body, or a WebSocket that is handed over. */
+const REST_MS = 500;
 const ANSWERED_CHECK_MS = 5;
 /** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
 const LEAVE_MS = 5000;
@@ -257,11 +259,16 @@ export class ObjectRunner {
     detached(next.#claim().then(over, over));
   }
 
-  /** Its instances end when what they have begun is answered: those of the next version may begin then. Streams and WebSockets are not waited for. */
+  /** Its instances end when what they have begun is answered: those of the next version may begin then. Streams and WebSockets that go on are cut. */
   async #answered(last: IsolateHandle): Promise<void> {
-    const untilMs = performance.now() + ANSWER_MS;
-    while (last.isUsable && last.hasUnanswered && performance.now() < untilMs)
+    const answerUntilMs = performance.now() + ANSWER_MS;
+    let untilMs = 0;
+    while (last.isUsable && last.inFlight > 0) {
+      const nowMs = performance.now();
+      if (untilMs === 0 || (last.hasUnanswered && nowMs < answerUntilMs)) untilMs = nowMs + REST_MS;
+      if (nowMs > untilMs) break;
       await sleep(ANSWERED_CHECK_MS, undefined, { ref: false });
+    }
     last.end();
   }
 }

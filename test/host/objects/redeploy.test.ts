@@ -16,8 +16,8 @@ const version = ${number};
 export class O extends StatefulObject {
   async inc() {
     const n = ((await this.ctx.storage.get('n')) ?? 0) + 1;
+    this.ctx.storage.put('n', n);
     await scheduler.wait(10);
-    await this.ctx.storage.put('n', n);
     return n;
   }
   count() { return this.ctx.storage.get('n'); }
@@ -110,8 +110,8 @@ for (const services of MODES) {
       const source = `import { StatefulObject } from 'edgehost:workers';
       export class O extends StatefulObject { hi() { return 'object'; } }
       export default { async fetch(request, env) {
-      await env.APP('begun');
-      const answers = [await (await env.SVC.fetch('http://x/')).text(), await env.APP('again'), await env.O.getByName('a').hi()];
+      await env.APP.say('begun');
+      const answers = [await (await env.SVC.fetch('http://x/')).text(), await env.APP.say('again'), await env.O.getByName('a').hi()];
       await env.BUCKET.put('key', 'value');
       await env.KV.put('key', 'value');
       return new Response(answers.join());
@@ -122,12 +122,14 @@ for (const services of MODES) {
         objects: { O: 'O' },
         buckets: { BUCKET: 'bucket' },
         kv: { KV: 'space' },
-        callbacks: {
-          APP: async (word: unknown) => {
-            if (word !== 'begun') return 'application';
-            for (const tell of reached.splice(0)) tell();
-            await isOpen;
-            return '';
+        bindings: {
+          APP: {
+            say: async (word: unknown) => {
+              if (word !== 'begun') return 'application';
+              for (const tell of reached.splice(0)) tell();
+              await isOpen;
+              return '';
+            },
           },
         },
       };
