@@ -65,9 +65,9 @@ for (const services of MODES) {
           const socket = connect(t, url);
           const outcome = await Promise.race([
             once(socket, 'open').then(() => 'open'),
-            once(socket, 'unexpected-response').then(() => 'refused'),
+            once(socket, 'unexpected-response').then(([, response]) => `refused with ${response.statusCode}`),
           ]);
-          if (outcome === 'refused') failures.push('a WebSocket was refused');
+          if (outcome !== 'open') failures.push(`a WebSocket was ${outcome}`);
           socket.terminate();
         }
       };
