@@ -230,7 +230,7 @@ export class CellSupervisor {
     return new EdgeError('EDGE_CELL_START', `Cannot start the process of ${this.#owner}: ${String(cause)}`, { cause });
   }
 
-  /** What is prepared for a cell belongs to one cell, so that calls at the same time prepare and create one together. */
+  /** Descriptors are opened for one cell at a time, so that calls at the same time share its preparation. */
   #createOnce(): Promise<LiveCell> {
     this.#creating ??= this.#createNext().finally(() => {
       this.#creating = undefined;

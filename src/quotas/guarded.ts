@@ -38,7 +38,7 @@ export function reportFault(cause: unknown): void {
 }
 
 /**
- * What Node is given in place of `callback`: an exception is reported, and never reaches Node.
+ * Makes the function that Node is given in place of `callback`: an exception is reported, and never reaches Node.
  *
  * @param end ends what the callback was for, so that nothing waits for it. It may throw, too
  */

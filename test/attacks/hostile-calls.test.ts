@@ -60,6 +60,7 @@ for (const services of ['inline', 'process'] as const) {
     const summary = JSON.parse(await response.text());
     t.log(summary);
     t.is(summary.texts, '');
+    t.is(summary.untyped, '');
     t.true(summary.answered > 50 && summary.failed > 500, JSON.stringify(summary));
     t.is(await (await keeper.fetch('http://x/')).text(), 'NEIGHBOUR-VALUENEIGHBOUR-OBJECT');
     await account.kv('pairs').put('again', 'works');

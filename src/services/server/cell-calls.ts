@@ -186,7 +186,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
       invocation.answer(exchange, kind, head, isComplete);
       return;
     }
-    // As it is sent to the application: 32 bits.
+    // The application is asked by a number of 32 bits.
     if (at < 0 || id !== id >>> 0) throw new ProtocolError('A call names no invocation');
     const held = this.#held.get(id);
     if (held !== undefined) {

@@ -119,6 +119,8 @@ function hostileCalls(channel: Channel, invocation: number): Promise<string> {
   );
   let [answered, failed, next] = [0, 0, 0];
   let texts = '';
+  /** Calls that failed with an exception which no check of arguments has thrown. */
+  let untyped = '';
   const reasons = new Map<string, number>();
   return new Promise(resolve => {
     let open = 0;
@@ -134,7 +136,8 @@ function hostileCalls(channel: Channel, invocation: number): Promise<string> {
           if (reason === undefined) answered++;
           else {
             failed++;
-            const [name = ''] = reason.split('\n');
+            const [name = '', message = ''] = reason.split('\n');
+            if (message === 'Internal error') untyped += `${service} ${head.slice(0, 200)};`;
             reasons.set(name, (reasons.get(name) ?? 0) + 1);
           }
           texts += /NEIGHBOUR[^"]*/.exec(reply)?.[0] ?? '';
@@ -143,7 +146,9 @@ function hostileCalls(channel: Channel, invocation: number): Promise<string> {
       }
       const isOver = next >= calls.length && open === 0;
       if (isOver)
-        resolve(JSON.stringify({ calls: next, answered, failed, texts, reasons: Object.fromEntries(reasons) }));
+        resolve(
+          JSON.stringify({ calls: next, answered, failed, texts, untyped, reasons: Object.fromEntries(reasons) }),
+        );
     };
     for (let id = 0; id < 100; id++) {
       for (const kind of [SignalKind.CallRead, SignalKind.Pong, SignalKind.SpliceTo, SignalKind.NoRetry]) {
@@ -203,6 +208,22 @@ const HOSTILE_CALLS: readonly (readonly [
   method: string,
   usual: Readonly<Record<string, unknown>>,
 ])[] = [
+  [ServiceId.Bucket, 'FILES', 'head', { key: 'object' }],
+  [ServiceId.Bucket, 'FILES', 'get', { key: 'object', onlyIf: { etagMatches: 'x' }, range: { offset: 0, length: 1 } }],
+  [
+    ServiceId.Bucket,
+    'FILES',
+    'put',
+    { key: 'a', httpMetadata: { contentType: 'a' }, customMetadata: { a: 'b' }, md5: 'x' },
+  ],
+  [ServiceId.Bucket, 'FILES', 'list', { prefix: 'a', cursor: 'c2VjcmV0', delimiter: '/', limit: 10, include: ['a'] }],
+  [ServiceId.Bucket, 'FILES', 'uploadPart', { key: 'a', uploadId: 'x', partNumber: 1 }],
+  [
+    ServiceId.Bucket,
+    'FILES',
+    'completeMultipartUpload',
+    { key: 'a', uploadId: 'x', parts: [{ partNumber: 1, etag: 'x' }] },
+  ],
   [ServiceId.Cache, '', 'match', { url: URL_OF_NEIGHBOUR, headers: ['range', 'bytes=0-'], cache: 'x' }],
   [
     ServiceId.Cache,
