@@ -185,3 +185,16 @@ test('acquire() rejects with EDGE_CELL_START when what a cell needs cannot be pr
   t.true((await supervisor.acquire()).isUsable);
   await supervisor.close();
 });
+
+test('an account that has used up the leases of a cell gets twice as many with the next one', async t => {
+  const leases: (number | undefined)[] = [];
+  const { supervisor } = supervised(0, {
+    create: (options, events) => {
+      leases.push(options.leases);
+      return new FakeCell(events);
+    },
+  });
+  for (let at = 0; at < 31; at++) (await supervisor.acquire()).end();
+  t.deepEqual(leases, [12, 24, 32, 32]);
+  await supervisor.close();
+});

@@ -325,13 +325,14 @@ export class HostCells {
   }
 
   async #prepare(leases: number): Promise<void> {
-    const { options, warn, services } = this.#parts;
-    if (options.isolation === 'process') await this.#prepareSandbox(options, warn);
-    // Last: connections that were opened for a cell which is not created afterwards would take descriptors until they are dropped.
+    const { options, services } = this.#parts;
+    if (options.isolation === 'process') await this.#prepareSandbox();
+    // Last: connections that no cell takes soon are closed.
     await services?.ready(this.#budgets.leases(leases));
   }
 
-  async #prepareSandbox(options: ResolvedHostOptions, warn: HostCellsParts['warn']): Promise<void> {
+  async #prepareSandbox(): Promise<void> {
+    const { options, warn } = this.#parts;
     this.#sandbox = await sandboxFor(options.sandbox);
     this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
     const { mode, missing, separation } = this.#sandbox.state;

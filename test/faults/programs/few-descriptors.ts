@@ -1,5 +1,6 @@
 /** An application that runs out of descriptors while accounts want processes; prints what became of each, and of those that ran. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import process from 'node:process';
 import { type EdgeFunction, EdgeHost } from '../../../src/index.js';
 import { errorCode } from '../../../src/quotas/errors.js';
@@ -7,6 +8,10 @@ import { errorCode } from '../../../src/quotas/errors.js';
 const FINE = 'export default { fetch() { return new Response("fine") } };';
 const host = new EdgeHost({ storage: ':memory:' });
 const running: EdgeFunction[] = [await host.account('first').load(FINE)];
+// Started while there are descriptors for its pipe.
+const raise = spawn('sh', ['-c', `read _; exec prlimit --pid ${process.pid} --nofile=1024:`], {
+  stdio: ['pipe', 'ignore', 'ignore'],
+});
 execFileSync('prlimit', ['--pid', String(process.pid), `--nofile=${process.argv[2]}:`]);
 const outcomes: string[] = [];
 for (let at = 0; at < 4; at++) {
@@ -22,7 +27,8 @@ for (let at = 0; at < 4; at++) {
     );
 }
 const answers = await Promise.all(running.map(async fn => (await fn.fetch('http://x/')).text()));
-execFileSync('prlimit', ['--pid', String(process.pid), '--nofile=1024:']);
+raise.stdin.end('\n');
+await once(raise, 'exit');
 const later = await (await (await host.account('account-3').load(FINE)).fetch('http://x/')).text();
 process.stdout.write(JSON.stringify({ outcomes, answers, later }));
 await host.close();
