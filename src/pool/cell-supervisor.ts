@@ -135,12 +135,12 @@ export class CellSupervisor {
     return [...this.#cells].map(live => live.state);
   }
 
-  /** What its cells take, including those that are ending. */
+  /** The resources of its cells, including those that are ending. */
   get resources(): Resources {
     return sum([...this.#cells].map(live => live.resources));
   }
 
-  /** What the cells take that are ending. */
+  /** The resources of cells that are ending. */
   get ending(): Resources {
     const ending = [...this.#cells].filter(live => live.isRetired && live.handles.size === 0);
     return sum(ending.map(live => live.resources));

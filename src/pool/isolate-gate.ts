@@ -37,7 +37,7 @@ export interface RoomShortage {
 }
 
 const WITHIN_MS = 30_000;
-/** What a limit of the system keeps from starting waits for cells that are ending, which they do at once, and not for the end of what is busy. */
+/** A cell that is ending gives its descriptors and tasks back within this time. Nobody waits longer for cells that are busy. */
 const SYSTEM_WITHIN_MS = 5000;
 const UNBOUNDED: ReleaseRoom = () => {};
 

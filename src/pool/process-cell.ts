@@ -83,7 +83,7 @@ export class ProcessCell implements Cell {
   #nextSocket = 0;
   /** Its leases, those that were used included. */
   #leaseCount: number;
-  /** Of its descriptors the first that is a connection to the services; there are as many as it began with leases. */
+  /** The first of its connections to the services. It began with as many of them as it had leases. */
   readonly #firstCallsFd: number;
   /** The process has its descriptors. */
   #isOpen = false;

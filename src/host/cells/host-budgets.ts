@@ -16,7 +16,7 @@ export interface SystemBudget {
   readonly limit: number;
   /** All that counts to the limit: of the cells, of the application, and of other processes where the limit is theirs, too. */
   readonly used: number;
-  /** What cells leave to the application (options `reservedDescriptors` and `reservedTasks`). */
+  /** Cells leave this amount to the application (options `reservedDescriptors` and `reservedTasks`). */
   readonly reserved: number;
 }
 
@@ -166,7 +166,7 @@ export class HostBudgets {
     return [this.#ownDescriptors, this.#servicesDescriptors?.bound].filter(bound => bound !== undefined);
   }
 
-  /** The reserve is for what is not of cells; where that has more open already, it keeps what it has. */
+  /** The application keeps its reserve. Where it has more than that open already, it keeps all that it has open. */
   #descriptorBound(system: SystemLimit | undefined): Bound | undefined {
     if (system === undefined) return undefined;
     const { limit } = system;

@@ -128,7 +128,7 @@ export class HostCells {
     const { isolation, memoryBytes, reservedDescriptors, reservedTasks } = options;
     return new HostBudgets({
       isolation,
-      // Memory of threads is that of the application.
+      // Threads use the memory of the application.
       memoryBytes: isolation === 'process' ? memoryBytes : Number.POSITIVE_INFINITY,
       reservedDescriptors,
       reservedTasks,
@@ -291,7 +291,7 @@ export class HostCells {
     return next === CELL && this.#warm.has(supervisor.cellOptions) ? NOTHING : next;
   }
 
-  /** What a spare takes. */
+  /** The resources that one spare takes. */
   get #isolateResources(): Resources {
     return this.#parts.options.isolation === 'thread' ? THREAD : ISOLATE;
   }

@@ -175,7 +175,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     return RemoteStore.open({ connection: () => this.channel(), changes: this.#databases });
   }
 
-  /** Opens what a new cell with so many leases inherits. To be awaited before one is created. */
+  /** Opens the connections that a new cell inherits, one for each of its leases. To be awaited before the cell is created. */
   async prepare(leases = FIRST_LEASES): Promise<void> {
     await this.channel();
     const connection = this.#connection;

@@ -100,7 +100,7 @@ export class WarmCells {
     return live;
   }
 
-  /** What those take that can be taken. */
+  /** The resources of the cells that can be taken. */
   get resources(): Resources {
     return sum([...this.#cells].map(live => live.resources));
   }

@@ -1,6 +1,6 @@
 /**
  * What the operating system lets this process have: descriptors (RLIMIT_NOFILE), and tasks, which are processes and threads, by user (RLIMIT_NPROC) and by
- * control group (pids.max). Limits are read once; what is used is read whenever there is to be more of it, in microseconds.
+ * control group (pids.max). The host reads the limits once, and the usage before each start of a cell or an isolate, which takes microseconds.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ export interface LimitPlaces {
 const HERE: LimitPlaces = { proc: '/proc', uid: process.getuid?.() ?? 0 };
 /** The links of a folder of /proc besides those of its subfolders. */
 const OWN_LINKS = 2;
-/** Looking at each process takes some microseconds. A machine that lets a user have so many tasks has other limits before. */
+/** Each process takes some microseconds to look at. A limit above this one is not reached before others are. */
 const MANY_TASKS = 32_768;
 const COUNT_EVERY_MS = 250;
 
