@@ -2,13 +2,13 @@
 import { createRequire, isBuiltin } from 'node:module';
 import { EdgeError } from '../../quotas/errors.js';
 import { storageError, storageErrorCode } from '../../storage/files/storage-error.js';
-import { SQLITE_PACKAGE } from './engine/sqlite.js';
+import { BUILT_IN, SQLITE_PACKAGE } from './engine/sqlite.js';
 
 let isFound: boolean | undefined;
 
 /** @throws EdgeError EDGE_NOT_SUPPORTED */
 export function checkLibrary(): void {
-  isFound ??= hasPackage() || isBuiltin('node:sqlite');
+  isFound ??= hasPackage() || isBuiltin(BUILT_IN);
   if (!isFound) throw unavailable(`Node ${process.version} has no SQLite of its own`);
 }
 
@@ -18,7 +18,7 @@ export function unavailable(why: string): EdgeError {
   if (storageErrorCode(reason) !== 'EDGE_INTERNAL') return storageError('use SQL databases', reason);
   return new EdgeError(
     'EDGE_NOT_SUPPORTED',
-    `Cannot use SQL databases: ${why}. Install SQLite: npm install ${SQLITE_PACKAGE}@1`,
+    `Cannot use SQL databases: ${why}. Install SQLite: npm install ${SQLITE_PACKAGE}@2`,
   );
 }
 

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { SQL_LIMITS } from '../limits.js';
 import { Authorizer } from './authorizer.js';
 import type { SqliteDatabase, SqliteLibrary, SqliteStatement, SqliteValue } from './sqlite.js';
-import { type Statement, splitStatements } from './statements.js';
+import { type ParameterPlace, replaceParameters, type Statement, splitStatements } from './statements.js';
 
 export type ConnectionMode = 'read' | 'write';
 
@@ -18,6 +18,9 @@ export class NeedsOwnTransaction extends Error {}
 /** A text of SQL that was taken apart, and compiled where it is one statement. */
 interface Compiled {
   readonly sql: string;
+  /** The statement alone, and where its parameters stand in it. */
+  readonly text: string;
+  readonly places: readonly ParameterPlace[];
   readonly parameters: number;
   readonly prepared: SqliteStatement;
   /** The names of its columns as JSON; empty when it returns no rows. */
@@ -50,6 +53,8 @@ const LOG_BYTES = 4 * 1024 * 1024;
 /** The log of writes that a reader keeps from being moved into the file; from there on writers wait for readers, each time for this long at most. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const CHECKPOINT_MS = 1000;
+/** A row of the largest size as SQL, which is up to six times as long. */
+const LONG_TEXT_BYTES = 8 * SQL_LIMITS.valueBytes;
 
 export class Connection {
   readonly authorizer = new Authorizer();
@@ -63,14 +68,17 @@ export class Connection {
   readonly #schemaVersion: SqliteStatement;
   #deferrable: { readonly version: unknown; readonly isDeferrable: boolean } | undefined;
   #maxPages = 0;
+  /** How text is stored, where the library does not bind all of it. */
+  readonly #encoding: string | undefined;
   /** All changes since it was opened; undefined when they have to be asked for. */
   #changes: number | undefined;
   /** The statement that ran last, which often is the next one, too. */
   #last: Compiled | undefined;
   /** Several jobs are in the transaction that is open: each statement is to do what it would do in one of its own. */
   isShared = false;
+  #sqlBytes: number = SQL_LIMITS.sqlBytes;
 
-  constructor({ DatabaseSync }: SqliteLibrary, path: string, mode: ConnectionMode) {
+  constructor({ DatabaseSync, bindsWholeText }: SqliteLibrary, path: string, mode: ConnectionMode) {
     // A relative one would be of whichever folder the process is in; a URI would be whatever it says.
     if (!isAbsolute(path)) throw new Error(`the path of the database is not absolute: ${path.slice(0, 100)}`);
     this.#mode = mode;
@@ -96,6 +104,10 @@ export class Connection {
     this.#schemaVersion = arrays(database.prepare('PRAGMA schema_version'));
     // One that was restored may have others than those that are made here.
     this.#pageBytes = numberIn(arrays(database.prepare('PRAGMA page_size')).get(), 0) || PAGE_BYTES;
+    if (!bindsWholeText) {
+      const row: unknown = arrays(database.prepare('PRAGMA encoding')).get();
+      this.#encoding = Array.isArray(row) ? `${row[0]}` : '';
+    }
     database.setAuthorizer(this.authorizer.callback);
   }
 
@@ -153,6 +165,20 @@ export class Connection {
     }
   }
 
+  /** What is written out as SQL may be longer than a value, and what is read as SQL longer than a statement of a call: a BLOB has two digits a byte. */
+  withLongTexts(run: () => void): void {
+    const { limits } = this.#database;
+    limits.length = LONG_TEXT_BYTES;
+    limits.sqlLength = LONG_TEXT_BYTES;
+    this.#sqlBytes = LONG_TEXT_BYTES;
+    try {
+      run();
+    } finally {
+      setLimits(this.#database);
+      this.#sqlBytes = SQL_LIMITS.sqlBytes;
+    }
+  }
+
   /**
    * Whether constraints may be checked as late as the end of a transaction: then what runs in one transaction cannot be told apart.
    */
@@ -180,7 +206,7 @@ export class Connection {
   run(sql: string, values: readonly SqliteValue[], room: number): StatementRows {
     const cached = this.#last?.sql === sql ? this.#last : this.#cached(sql);
     if (cached !== undefined) return this.#step(cached, values, room);
-    if (Buffer.byteLength(sql) > SQL_LIMITS.sqlBytes) throw new Error('statement too long: SQLITE_TOOBIG');
+    if (Buffer.byteLength(sql) > this.#sqlBytes) throw new Error('statement too long: SQLITE_TOOBIG');
     const statements = splitStatements(sql);
     const last = statements.pop();
     if (last === undefined) throw new Error('No SQL statements detected.');
@@ -232,7 +258,7 @@ export class Connection {
     return cached;
   }
 
-  #compile({ text, named, parameters }: Statement, sql: string): Compiled {
+  #compile({ text, named, parameters, places }: Statement, sql: string): Compiled {
     const { authorizer } = this;
     authorizer.reset();
     if (named !== undefined) {
@@ -244,16 +270,38 @@ export class Connection {
     if (writes && this.#mode === 'read') throw new NeedsWriter();
     if (authorizer.isRefusedText(text)) throw new Error('not authorized');
     prepared.setReadBigInts(true);
-    const columns = prepared.columns().map(({ name }) => JSON.stringify(name));
+    const columns = namesOf(prepared);
     // REPLACE deletes rows, for which SQLite does not ask.
     const isInsert = writes && !isMoreThanInsert && !/replace/i.test(text);
-    return { sql, parameters, prepared, columns: columns.join(), writes, isInsert, needsOwnTransaction, tookMs: 0 };
+    return { sql, text, places, parameters, prepared, columns, writes, isInsert, needsOwnTransaction, tookMs: 0 };
+  }
+
+  /**
+   * The statement for values of which some have U+0000, where the library would end them: they are bound as bytes, and the statement makes text of these. `+`
+   * leaves the expression without an affinity, as a parameter is.
+   */
+  #forWholeText(compiled: Compiled, values: readonly SqliteValue[]): Compiled {
+    const { text, places } = compiled;
+    const whole = replaceParameters(text, places, index =>
+      hasNul(values[index - 1]) ? `(+CAST(?${index} AS TEXT))` : undefined,
+    );
+    const prepared = arrays(this.#database.prepare(whole));
+    prepared.setReadBigInts(true);
+    // A column may be called as its parameter is written.
+    return { ...compiled, prepared, columns: namesOf(this.#database.prepare(text)) };
   }
 
   #step(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
-    const { parameters, prepared, columns, writes, isInsert } = compiled;
     if (this.isShared && compiled.needsOwnTransaction) throw new NeedsOwnTransaction();
-    if (values.length !== parameters) throw new Error('Wrong number of parameter bindings for SQL query.');
+    if (values.length !== compiled.parameters) throw new Error('Wrong number of parameter bindings for SQL query.');
+    const encoding = this.#encoding;
+    if (encoding === undefined || !values.some(hasNul)) return this.#stepWith(compiled, values, room);
+    const bound = values.map(value => (hasNul(value) ? encoded(value, encoding) : value));
+    return this.#stepWith(this.#forWholeText(compiled, values), bound, room);
+  }
+
+  #stepWith(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
+    const { prepared, columns, writes, isInsert } = compiled;
     const { decisions } = this.authorizer;
     const begun = performance.now();
     const isCounted = writes && !(isInsert && columns === '');
@@ -270,12 +318,7 @@ export class Connection {
       const rows = rowsText(prepared.iterate(...values), room);
       // The schema has changed, and with it perhaps what the statement returns.
       const isSame = this.authorizer.decisions === decisions;
-      const names = isSame
-        ? columns
-        : prepared
-            .columns()
-            .map(({ name }) => JSON.stringify(name))
-            .join();
+      const names = isSame ? columns : namesOf(prepared);
       return this.#counted(compiled, names, rows, before);
     } finally {
       compiled.tookMs = performance.now() - begun;
@@ -306,10 +349,13 @@ export class ResultTooLarge extends Error {
 }
 
 const NO_VALUES: readonly SqliteValue[] = [];
+/** Of what stands in the place of a parameter. */
+const MAX_EXPRESSION = 24;
 
 function setLimits({ limits }: SqliteDatabase): void {
   limits.length = SQL_LIMITS.valueBytes;
-  limits.sqlLength = SQL_LIMITS.sqlBytes;
+  // The text of a call is checked before; text with U+0000 may take an expression for each parameter.
+  limits.sqlLength = SQL_LIMITS.sqlBytes + SQL_LIMITS.parameters * MAX_EXPRESSION;
   limits.column = SQL_LIMITS.columns;
   limits.exprDepth = SQL_LIMITS.expressionDepth;
   limits.compoundSelect = SQL_LIMITS.compoundSelect;
@@ -324,6 +370,27 @@ function setLimits({ limits }: SqliteDatabase): void {
 function arrays(statement: SqliteStatement): SqliteStatement {
   statement.setReturnArrays(true);
   return statement;
+}
+
+/** The names of its columns as JSON, without the brackets around all of them. */
+function namesOf(statement: SqliteStatement): string {
+  return statement
+    .columns()
+    .map(({ name }) => JSON.stringify(name))
+    .join();
+}
+
+function hasNul(value: SqliteValue | undefined): value is string {
+  return typeof value === 'string' && value.includes('\0');
+}
+
+/** The bytes of a text as the database stores it. */
+function encoded(text: string, encoding: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  if (!encoding.startsWith('UTF-16')) return bytes;
+  // From UTF-8, which has no lone surrogates.
+  const wide = Buffer.from(bytes.toString(), 'utf16le');
+  return encoding === 'UTF-16be' ? wide.swap16() : wide;
 }
 
 /** The rows as JSON. */

@@ -19,23 +19,7 @@ export function dumpDatabase(connection: Connection, path: string): string {
   };
   connection.trusted('BEGIN');
   try {
-    const objects = connection
-      .trustedRows(
-        "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid",
-      )
-      .map(asTexts);
-    const virtual = objects.filter(([, , , sql]) => /^create\s+virtual\s+table/i.test(sql));
-    for (const [type, name, , sql] of objects) {
-      if (type !== 'table' || isShadow(name, virtual) || virtual.some(([, other]) => other === name)) continue;
-      write(`${sql};\n`);
-      dumpRows(connection, name, write);
-    }
-    for (const [, name, , sql] of virtual) {
-      write(`${sql};\n`);
-      dumpRows(connection, name, write);
-    }
-    dumpSequence(connection, write);
-    for (const [type, , , sql] of objects) if (type !== 'table') write(`${sql};\n`);
+    connection.withLongTexts(() => dumpObjects(connection, write));
     writeSync(file, text);
     fsyncSync(file);
   } finally {
@@ -43,6 +27,26 @@ export function dumpDatabase(connection: Connection, path: string): string {
     closeSync(file);
   }
   return '{}';
+}
+
+function dumpObjects(connection: Connection, write: (line: string) => void): void {
+  const objects = connection
+    .trustedRows(
+      "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid",
+    )
+    .map(asTexts);
+  const virtual = objects.filter(([, , , sql]) => /^create\s+virtual\s+table/i.test(sql));
+  for (const [type, name, , sql] of objects) {
+    if (type !== 'table' || isShadow(name, virtual) || virtual.some(([, other]) => other === name)) continue;
+    write(`${sql};\n`);
+    dumpRows(connection, name, write);
+  }
+  for (const [, name, , sql] of virtual) {
+    write(`${sql};\n`);
+    dumpRows(connection, name, write);
+  }
+  dumpSequence(connection, write);
+  for (const [type, , , sql] of objects) if (type !== 'table') write(`${sql};\n`);
 }
 
 /** Writes a copy of the file, while others write to the database. */
@@ -78,13 +82,15 @@ export function checkDatabase(connection: Connection): string {
 export function importText(connection: Connection, path: string): string {
   let count = 0;
   connection.trusted('BEGIN IMMEDIATE; PRAGMA defer_foreign_keys = ON');
-  for (const { text, words } of eachStatement(readFileSync(path, 'utf8'))) {
-    // A dump of SQLite's own shell is one transaction, too.
-    if (words[0] !== undefined && IN_TRANSACTION.has(words[0]) && words.length <= 2) continue;
-    if (/^pragma\s+foreign_keys\s*=/i.test(text)) continue;
-    connection.run(text, [], CHUNK);
-    count++;
-  }
+  connection.withLongTexts(() => {
+    for (const { text, words } of eachStatement(readFileSync(path, 'utf8'))) {
+      // A dump of SQLite's own shell is one transaction, too.
+      if (words[0] !== undefined && IN_TRANSACTION.has(words[0]) && words.length <= 2) continue;
+      if (/^pragma\s+foreign_keys\s*=/i.test(text)) continue;
+      connection.run(text, [], CHUNK);
+      count++;
+    }
+  });
   connection.trusted('COMMIT');
   return JSON.stringify({ count });
 }
@@ -112,13 +118,24 @@ function dumpRows(connection: Connection, table: string, write: (line: string) =
     .map(row => (Array.isArray(row) ? `${row[0]}` : ''));
   if (columns.length === 0) return;
   const list = columns.map(quoted).join(', ');
-  const select = connection.trustedStatement(
-    `SELECT ${columns.map(column => `quote(${quoted(column)})`).join(', ')} FROM ${name}`,
-  );
+  const select = connection.trustedStatement(`SELECT ${columns.map(literalOf).join(', ')} FROM ${name}`);
   select.setReturnArrays(true);
   for (const row of select.iterate()) {
-    if (Array.isArray(row)) write(`INSERT INTO ${name} (${list}) VALUES (${row.join(', ')});\n`);
+    if (Array.isArray(row)) write(`INSERT INTO ${name} (${list}) VALUES (${row.map(withNul).join(', ')});\n`);
   }
+}
+
+/** An expression that gives the value as SQL has it. Text with U+0000, which quote() would cut, comes as it is behind such a character. */
+function literalOf(column: string): string {
+  const value = quoted(column);
+  return `CASE WHEN typeof(${value}) = 'text' AND instr(${value}, char(0)) > 0 THEN char(0) || ${value} ELSE quote(${value}) END`;
+}
+
+/** Text with U+0000 as SQL: in JSON, which can be read by every database whatever its encoding. */
+function withNul(literal: unknown): string {
+  const text = `${literal}`;
+  if (!text.startsWith('\0')) return text;
+  return `json_extract('${JSON.stringify([text.slice(1)]).replaceAll("'", "''")}', '$[0]')`;
 }
 
 /** Ids that AUTOINCREMENT has given are not given again. */

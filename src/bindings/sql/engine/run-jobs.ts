@@ -195,7 +195,6 @@ function parseQueries(payload: Buffer, statements: number): Query[] {
     const [given, ...values]: unknown[] = query;
     const sql: unknown = given === SAME_SQL ? last : given;
     if (typeof sql !== 'string') throw malformed();
-    if (sql !== last && sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
     last = sql;
     for (let at = 0; at < values.length; at++) values[at] = parameterOf(values[at]);
     return { sql, values: values as SqliteValue[] }; // as parameterOf has made them

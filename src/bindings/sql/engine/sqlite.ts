@@ -46,37 +46,71 @@ export interface SqliteLimits {
   triggerDepth: number;
 }
 
+export type OpenSqlite = new (
+  path: string,
+  options: {
+    readOnly?: boolean;
+    enableForeignKeyConstraints?: boolean;
+    enableDoubleQuotedStringLiterals?: boolean;
+    allowExtension?: boolean;
+    timeout?: number;
+  },
+) => SqliteDatabase;
+
 export interface SqliteLibrary {
-  readonly DatabaseSync: new (
-    path: string,
-    options: {
-      readOnly?: boolean;
-      enableForeignKeyConstraints?: boolean;
-      enableDoubleQuotedStringLiterals?: boolean;
-      allowExtension?: boolean;
-      timeout?: number;
-    },
-  ) => SqliteDatabase;
+  readonly DatabaseSync: OpenSqlite;
+  /** Whether text that is bound is stored whole. Otherwise it ends at its first U+0000, and the connection binds such text in another way. */
+  readonly bindsWholeText: boolean;
 }
 
-/** The package, which is not a dependency: only who binds SQL databases needs it, and only on releases of Node without a complete SQLite. */
+/** The package, which is not a dependency: only applications that bind SQL databases need it, and only on releases of Node without a complete SQLite. */
 export const SQLITE_PACKAGE = '@photostructure/sqlite';
-const BUILT_IN = 'node:sqlite';
-const NEEDED = ['setAuthorizer', 'enableDefensive', 'limits'];
+export const BUILT_IN = 'node:sqlite';
 
-/** Rejects when there is neither. */
-export async function loadSqlite(): Promise<SqliteLibrary> {
-  const builtIn = await importLibrary(BUILT_IN);
-  if (builtIn !== undefined && NEEDED.every(name => name in builtIn.DatabaseSync.prototype)) return builtIn;
-  const library = await importLibrary(SQLITE_PACKAGE);
-  if (library !== undefined) return library;
-  throw new Error(`${BUILT_IN} is not complete here, and the package ${SQLITE_PACKAGE} is not installed`);
+/** Rejects when neither library can be used; the message says why for each of them. */
+export async function loadSqlite(names: readonly string[] = [BUILT_IN, SQLITE_PACKAGE]): Promise<SqliteLibrary> {
+  const reasons: string[] = [];
+  for (const name of names) {
+    const DatabaseSync = await importDatabase(name);
+    const checked = DatabaseSync === undefined ? 'it is not installed' : checkedLibrary(DatabaseSync);
+    if (typeof checked !== 'string') return checked;
+    reasons.push(`${name} cannot be used (${checked})`);
+  }
+  throw new Error(reasons.join(', and '));
 }
 
-async function importLibrary(name: string): Promise<SqliteLibrary | undefined> {
+async function importDatabase(name: string): Promise<OpenSqlite | undefined> {
   try {
-    return (await import(name)) as SqliteLibrary; // both have this interface
+    const { DatabaseSync } = await import(name);
+    return DatabaseSync; // checked below by what it can do
   } catch {
     return undefined;
   }
+}
+
+/** What is missing is found by trying it out: releases of both libraries differ, also in where they keep `limits`. */
+function checkedLibrary(DatabaseSync: OpenSqlite): SqliteLibrary | string {
+  try {
+    const database = new DatabaseSync(':memory:', {});
+    try {
+      for (const name of ['setAuthorizer', 'enableDefensive'] as const)
+        if (typeof database[name] !== 'function') return `it has no ${name}()`;
+      if (typeof database.limits !== 'object') return 'it has no limits';
+      const read = firstRow(database, "SELECT 'a' || char(0) || 'b'");
+      if (read[0] !== 'a\0b') return 'it cuts text at U+0000 when it is read';
+      if (firstRow(database, 'SELECT typeof(?)', 1)[0] !== 'real') return 'it binds whole numbers as integers';
+      return { DatabaseSync, bindsWholeText: Number(firstRow(database, 'SELECT octet_length(?)', 'a\0b')[0]) === 3 };
+    } finally {
+      database.close();
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : 'it does not start';
+  }
+}
+
+function firstRow(database: SqliteDatabase, sql: string, ...values: SqliteValue[]): readonly unknown[] {
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  const row: unknown = statement.get(...values);
+  return Array.isArray(row) ? row : [];
 }

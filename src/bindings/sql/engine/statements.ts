@@ -11,6 +11,15 @@ export interface Statement {
   readonly named: string | undefined;
   /** Its first words, in capitals: at most three. */
   readonly words: readonly string[];
+  /** Where each parameter stands in the text, in this order. */
+  readonly places: readonly ParameterPlace[];
+}
+
+export interface ParameterPlace {
+  readonly start: number;
+  readonly end: number;
+  /** Of its value, from 1. */
+  readonly index: number;
 }
 
 interface Scan {
@@ -19,6 +28,7 @@ interface Scan {
   parameters: number;
   named: string | undefined;
   words: string[];
+  places: ParameterPlace[];
   /** The word before, and whether a `;` stood before the last one: how a trigger ends. */
   last: string;
   isTrigger: boolean;
@@ -33,8 +43,13 @@ export function splitStatements(sql: string): Statement[] {
   return [...eachStatement(sql)];
 }
 
-/** One by one: a long text has many. */
+/**
+ * One by one: a long text has many.
+ *
+ * @throws Error when the text has U+0000, where SQLite would end it
+ */
 export function* eachStatement(sql: string): Generator<Statement> {
+  if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
   let scan = begin();
   let at = 0;
   while (at < sql.length) {
@@ -61,15 +76,32 @@ export function* eachStatement(sql: string): Generator<Statement> {
   if (scan.start >= 0) yield statementOf(sql, scan);
 }
 
-function statementOf(sql: string, { start, end, parameters, named, words }: Scan): Statement {
-  return { text: sql.slice(start, end), parameters, named, words };
+function statementOf(sql: string, { start, end, parameters, named, words, places }: Scan): Statement {
+  const own = places.map(place => ({ ...place, start: place.start - start, end: place.end - start }));
+  return { text: sql.slice(start, end), parameters, named, words, places: own };
+}
+
+/** The statement with other expressions in the place of some of its parameters. */
+export function replaceParameters(
+  text: string,
+  places: readonly ParameterPlace[],
+  expressionFor: (index: number) => string | undefined,
+): string {
+  let replaced = '';
+  let at = 0;
+  for (const { start, end, index } of places) {
+    // By their numbers: what `?` alone stands for depends on those before it.
+    replaced += text.slice(at, start) + (expressionFor(index) ?? `?${index}`);
+    at = end;
+  }
+  return replaced + text.slice(at);
 }
 
 const SPACE = 32;
 const SEMICOLON = 59;
 
 function begin(): Scan {
-  return { start: -1, end: 0, parameters: 0, named: undefined, words: [], last: '', isTrigger: false };
+  return { start: -1, end: 0, parameters: 0, named: undefined, words: [], places: [], last: '', isTrigger: false };
 }
 
 /** The place after a comment that begins here; the place itself where there is none. */
@@ -125,6 +157,7 @@ function readParameter(sql: string, at: number, scan: Scan): number {
   const end = matchEnd(DIGITS, sql, at + 1);
   const index = end === at + 1 ? scan.parameters + 1 : Number(sql.slice(at + 1, end));
   scan.parameters = Math.max(scan.parameters, index);
+  scan.places.push({ start: at, end, index });
   return afterToken(scan, end);
 }
 

@@ -110,7 +110,6 @@ function callOf(payload: Buffer): { readonly sql: string; readonly values: reado
   if (!Array.isArray(call)) throw malformed();
   const [sql, ...values]: unknown[] = call;
   if (typeof sql !== 'string') throw malformed();
-  if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
   return { sql, values: values.map(parameterOf) };
 }
 
