@@ -7,6 +7,7 @@ import type { KvNamespace } from '../bindings/kv/types.js';
 import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { BindingClients } from '../bindings/registry.js';
 import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
+import type { SandboxState } from '../pool/sandbox/state.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { Account, AccountInfo } from './account.js';
@@ -40,6 +41,11 @@ export interface HostHealth extends CellsHealth {
   readonly isolates: number;
   readonly accounts: number;
   readonly storage: { readonly location: string; readonly isOpen: boolean };
+  /**
+   * Layers around the engines of SQL, which run customers' statements in processes of their own with either isolation; undefined before the first of them, and
+   * with services 'process', where they are those of the services process.
+   */
+  readonly sqlSandbox: SandboxState | undefined;
   /** The process of the services (option `services`), whose id is undefined while there is none; undefined with 'inline'. */
   readonly services: { readonly pid: number | undefined } | undefined;
   readonly isClosed: boolean;
@@ -186,6 +192,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       isolates: gate.size,
       accounts: accounts.size,
       ...cells.health,
+      sqlSandbox: this.#core.sqlSandbox,
       storage: { location: storage.location, isOpen: storage.isOpen },
       services: remote && { pid: remote.pid },
       isClosed,

@@ -4,7 +4,14 @@ import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** A library, and the one that imports it where that is not this package. */
+export interface Library {
+  readonly name: string;
+  readonly importedBy?: string;
+}
+
 const LIBRARIES = ['piscina'];
+export const CELL_LIBRARIES: readonly Library[] = LIBRARIES.map(name => ({ name }));
 
 const require = createRequire(import.meta.url);
 
@@ -24,9 +31,14 @@ export interface PackageFiles {
   readonly links: readonly { readonly path: string; readonly target: string }[];
 }
 
-export function packageFiles(): PackageFiles {
+/** Libraries that are not installed are left out. */
+export function packageFiles(wanted: readonly Library[] = CELL_LIBRARIES): PackageFiles {
   const own = ownFolder();
-  const libraries = LIBRARIES.map(name => ({ found: foundAt(name, own), real: realpathSync(libraryFolder(name)) }));
+  const libraries = wanted.flatMap(({ name, importedBy }) => {
+    const from = importedBy === undefined ? own : realFolder(importedBy, own);
+    const real = from === undefined ? undefined : realFolder(name, from);
+    return real === undefined || from === undefined ? [] : [{ found: foundAt(name, from), real }];
+  });
   return {
     paths: [own, ...descriptionOf(own), ...libraries.map(({ real }) => real)],
     links: libraries.flatMap(({ found, real }) =>
@@ -52,11 +64,19 @@ export function ownFolder(): string {
   return realpathSync(fileURLToPath(new URL('../', import.meta.url)));
 }
 
-function libraryFolder(name: string): string {
-  const found = foundAt(name, ownFolder());
+function realFolder(name: string, from: string): string | undefined {
+  try {
+    return realpathSync(libraryFolder(name, from));
+  } catch {
+    return undefined;
+  }
+}
+
+function libraryFolder(name: string, from = ownFolder()): string {
+  const found = foundAt(name, from);
   if (found !== undefined) return found;
   // Other package managers resolve libraries outside of any `node_modules`.
-  const entry = require.resolve(name);
+  const entry = require.resolve(name, { paths: [from] });
   const marker = `${sep}node_modules${sep}${name}${sep}`;
   const at = entry.lastIndexOf(marker);
   return at < 0 ? dirname(entry) : entry.slice(0, at + marker.length);

@@ -1,6 +1,7 @@
 import type { AccountSums } from './accounts/account-sums.js';
 import type { BlobCollector } from './blobs/blob-collector.js';
 import type { BlobStore } from './blobs/blob-store.js';
+import type { ProcessWalls } from './process-walls.js';
 import type { KeyedMutex } from './records/keyed-mutex.js';
 import type { RecordStore } from './records/record-store.js';
 
@@ -15,6 +16,8 @@ export interface StorageContext {
   readonly mutex: KeyedMutex;
   /** How much each account has stored: every write of an account is counted. */
   readonly sums: AccountSums;
+  /** How processes are started that work on files of it. */
+  readonly walls: ProcessWalls;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Unique, also across openings. */

@@ -16,6 +16,7 @@ import { DiskSpace } from './files/disk-space.js';
 import { type KeyStore, keyFile, memoryKey } from './files/key-file.js';
 import { type DirectoryAccess, PRIVATE_DIRECTORY_MODE } from './files/private-directory.js';
 import { prepareDirectory, readState, writeState } from './files/storage-format.js';
+import { NO_WALLS, type ProcessWalls } from './process-walls.js';
 import { KeyedMutex } from './records/keyed-mutex.js';
 import type { LevelOperation } from './records/level-database.js';
 import { loadLevel } from './records/load-level.js';
@@ -46,6 +47,8 @@ export interface StorageOptions {
   readonly access?: DirectoryAccess;
   /** Gets the error of a damaged record that work of the storage itself, such as a sweep, has passed over. Once for each. @default nothing */
   readonly onDamaged?: (error: EdgeError) => void;
+  /** How processes are started that work on files of the storage. @default with the rights of this one */
+  readonly walls?: ProcessWalls;
 }
 
 /** The result of {@link Storage.repair}. */
@@ -358,6 +361,7 @@ function storageContext(
       },
       options.onStored,
     ),
+    walls: options.walls ?? NO_WALLS,
     now: options.now ?? Date.now,
     newId: () => `${session}${(count++).toString(36).padStart(8, '0')}`,
   };

@@ -22,7 +22,7 @@ export function unavailable(why: string): EdgeError {
   );
 }
 
-function hasPackage(): boolean {
+export function hasPackage(): boolean {
   try {
     createRequire(import.meta.url).resolve(SQLITE_PACKAGE);
     return true;

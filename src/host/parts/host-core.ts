@@ -5,8 +5,10 @@ import type { BindingDefinition } from '../../bindings/binding.js';
 import { cronStorage } from '../../bindings/cron/cron-records.js';
 import { GivenBodies } from '../../bindings/given/given-bodies.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
+import { EngineWalls } from '../../pool/engine/engine-walls.js';
 import { IsolateCache } from '../../pool/isolate-cache.js';
 import { IsolateGate } from '../../pool/isolate-gate.js';
+import type { SandboxState } from '../../pool/sandbox/state.js';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';
 import { Admission } from '../../quotas/admission.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quotas/counters/shared-counters.js';
@@ -79,6 +81,8 @@ export class HostCore {
   readonly #objects: ObjectRules;
   readonly #alarms: AlarmScheduler;
   readonly #budget: HostBudget;
+  /** Around engines of SQL that this process starts. */
+  readonly #walls: EngineWalls;
   readonly #admission: Admission;
   /** Shared with other hosts. */
   readonly #counters: SharedCounters | undefined;
@@ -105,6 +109,7 @@ export class HostCore {
     this.remote = this.options.services === 'process' ? this.#createRemote() : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
+    this.#walls = new EngineWalls(this.options.sandbox, this.#warn);
     this.storage = this.#createStorage();
     this.bindings = this.#createBindings(parts.registry ?? REGISTRY);
     this.#queues = new QueueDispatcher({ queues: id => this.bindings.directories.queues(id), warn: this.#warn });
@@ -126,6 +131,11 @@ export class HostCore {
     });
     ignoreInspectorSignal();
     detached(loadTelemetry());
+  }
+
+  /** The layers around engines of SQL; undefined before the first of them, and where the services process starts them. */
+  get sqlSandbox(): SandboxState | undefined {
+    return this.#walls.state;
   }
 
   get isClosed(): boolean {
@@ -250,6 +260,7 @@ export class HostCore {
         owners: [...this.bindings.registry.storageOwners, cronStorage(this.options.now), this.usage.owner],
         onStored: account => this.usage.recorder?.noteStored(account),
         onDamaged: this.#warn,
+        walls: this.#walls,
       }),
       ...(remote !== undefined && { connect: () => remote.openStore() }),
       onOpen: store => this.accounts.finishRemovals(store),

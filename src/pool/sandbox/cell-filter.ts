@@ -10,6 +10,7 @@
  * the process.
  */
 import { BpfProgram, SECCOMP_DATA } from './bpf.js';
+import type { ArgumentCheck, CallRules } from './rules.js';
 import {
   type Architecture,
   AUDIT_ARCHITECTURES,
@@ -21,13 +22,6 @@ import {
 
 /** SECCOMP_RET_ALLOW, SECCOMP_RET_KILL_PROCESS, and SECCOMP_RET_ERRNO with EPERM or ENOSYS. */
 export const ACTIONS = { allow: 0x7fff0000, kill: 0x80000000, refuse: 0x00050001, missing: 0x00050026 } as const;
-
-/** Of the low 32 bits of an argument, which is all that the kernel reads of these: those of the mask must be `value`. */
-export interface ArgumentCheck {
-  readonly index: number;
-  readonly mask?: number;
-  readonly value: number;
-}
 
 /** Allowed with any arguments. Descriptors, memory and identity of the own process; times; the own threads. */
 export const ALLOWED: readonly SystemCall[] = [
@@ -167,8 +161,10 @@ export const CONDITIONAL: Readonly<Partial<Record<SystemCall, readonly (readonly
   ],
 };
 
+export const CELL_CALLS: CallRules = { allowed: ALLOWED, conditional: CONDITIONAL };
+
 /** The program for `bwrap --seccomp`; undefined where there is no table of the machine's system calls. */
-export function cellFilter(architecture: string): Buffer | undefined {
+export function cellFilter(architecture: string, { allowed, conditional }: CallRules = CELL_CALLS): Buffer | undefined {
   if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
   const program = new BpfProgram();
   program.load(SECCOMP_DATA.architecture);
@@ -179,8 +175,8 @@ export function cellFilter(architecture: string): Buffer | undefined {
   program.label('foreign');
   program.return(ACTIONS.kill);
   program.label('native');
-  for (const call of ALLOWED) allow(program, call, architecture, [[]]);
-  for (const [call, alternatives] of conditionals()) allow(program, call, architecture, alternatives);
+  for (const call of allowed) allow(program, call, architecture, [[]]);
+  for (const [call, alternatives] of entriesOf(conditional)) allow(program, call, architecture, alternatives);
   program.unlessAtLeast(FIRST_COMMON_NUMBER, 'known');
   program.return(ACTIONS.missing);
   program.label('known');
@@ -188,9 +184,9 @@ export function cellFilter(architecture: string): Buffer | undefined {
   return program.assemble();
 }
 
-function conditionals(): [SystemCall, readonly (readonly ArgumentCheck[])[]][] {
-  // The keys are those of the table above, which TypeScript takes for any strings.
-  return Object.entries(CONDITIONAL) as [SystemCall, readonly (readonly ArgumentCheck[])[]][];
+function entriesOf(table: CallRules['conditional']): [SystemCall, readonly (readonly ArgumentCheck[])[]][] {
+  // The keys are names of system calls, which TypeScript takes for any strings.
+  return Object.entries(table) as [SystemCall, readonly (readonly ArgumentCheck[])[]][];
 }
 
 function allow(

@@ -2,20 +2,23 @@
  * The root that a cell has behind bubblewrap: Node and its libraries, this package and its own, /proc, null and urandom, all at the paths
  * where they are outside, and nothing else. There is no folder that can be written to.
  */
-import { existsSync, realpathSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import process from 'node:process';
-import { ownFolder, packageFiles } from '../package-paths.js';
-import { sharedLibraries } from './shared-libraries.js';
+import { CELL_LIBRARIES, type Library, ownFolder, packageFiles } from '../package-paths.js';
+import { interpreterOf, librariesBy, sharedLibraries } from './shared-libraries.js';
 
 const DEVICES = ['/dev/null', '/dev/urandom'];
 const PROC = '/proc';
 
 /** Arguments of `bwrap` that make the root, for cells and for these programs that start them. Rejects when a file cannot be found. */
-export async function roomArguments(programs: readonly string[]): Promise<readonly string[]> {
+export async function roomArguments(
+  programs: readonly string[],
+  wanted: readonly Library[] = CELL_LIBRARIES,
+): Promise<readonly string[]> {
   const executables = [process.execPath, ...programs];
-  const libraries = await Promise.all(executables.map(sharedLibraries));
-  const { paths, links } = packageFiles();
+  const { paths, links } = packageFiles(wanted);
+  const libraries = await Promise.all([...executables.map(sharedLibraries), librariesOfAddons(paths)]);
   const files = [...new Set([...executables, ...libraries.flat(), ...builtinsOnDisk(), ...paths])];
   const folders = new Set([...files, ...DEVICES, ...links.map(({ path }) => path)].flatMap(ancestorsOf));
   return [
@@ -26,8 +29,36 @@ export async function roomArguments(programs: readonly string[]): Promise<readon
     ...['--proc', PROC],
     ...DEVICES.flatMap(path => ['--dev-bind', path, path]),
     // Last: from here on nothing can be made.
-    ...['--remount-ro', '/', '--chdir', ownFolder()],
+    ...[READ_ONLY, '/', '--chdir', ownFolder()],
   ];
+}
+
+/** The room with one folder that can be written to, at the path where it is outside. */
+export function withFolder(room: readonly string[], folder: string): readonly string[] {
+  const end = room.indexOf(READ_ONLY);
+  const above = ancestorsOf(folder).flatMap(path => ['--dir', path]);
+  return [...room.slice(0, end), ...above, '--dir', folder, '--bind', folder, folder, ...room.slice(end)];
+}
+
+const READ_ONLY = '--remount-ro';
+
+/** What native addons in these folders need for this Node and machine. One for another C library needs files that are not there. */
+async function librariesOfAddons(folders: readonly string[]): Promise<readonly string[]> {
+  const interpreter = interpreterOf(process.execPath);
+  if (interpreter === undefined) return [];
+  const places = folders.flatMap(folder => [
+    join(folder, 'prebuilds', `${process.platform}-${process.arch}`),
+    join(folder, 'build', 'Release'),
+  ]);
+  const addons = places.flatMap(place =>
+    existsSync(place)
+      ? readdirSync(place)
+          .filter(name => name.endsWith('.node'))
+          .map(name => join(place, name))
+      : [],
+  );
+  const found = await Promise.all(addons.map(addon => librariesBy(interpreter, addon).catch(() => [])));
+  return found.flat();
 }
 
 /** Distributions build Node so that it reads some of its own modules from files (`node_shared_builtin_..._path`). */

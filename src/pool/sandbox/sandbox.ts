@@ -3,14 +3,26 @@
  * own, no privileges, no core dumps. Made with programs of the system, as far as the system allows it: the best wall with which Node starts
  * and finds this package. What there is is tried out once in a process's life.
  */
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
-import { cellFlags } from '../cell-flags.js';
+import { CELL_RULES } from '../cell-rules.js';
 import { ownFolder } from '../package-paths.js';
 import { cellFilter } from './cell-filter.js';
 import { attempt, FILTER_FD_OF_ATTEMPT, findPrograms, isInstalled, type Programs } from './programs.js';
 import { remediesFor } from './remedies.js';
-import { LAYERS, NO_LAYERS, type SandboxLayers, type SandboxMode, type SandboxState, separationOf } from './state.js';
+import type { ProcessRules } from './rules.js';
+import {
+  LAYERS,
+  NO_LAYERS,
+  type SandboxLayer,
+  type SandboxLayers,
+  type SandboxMode,
+  type SandboxState,
+  separationOf,
+} from './state.js';
 import { type IdRange, UserIds } from './user-ids.js';
 import { type Wall, wallsFor } from './walls.js';
 
@@ -25,28 +37,23 @@ export interface Sandbox {
   readonly ids: UserIds | undefined;
   /** Whether the process that is started is not the cell, but waits for it. */
   readonly isWrapped: boolean;
-  /** What goes before the command of a cell. */
-  command(id: number | undefined, filterFd: number | undefined): readonly string[];
+  /** What goes before the command of a process; `folder` is the one that it may write to. */
+  command(id: number | undefined, filterFd: number | undefined, folder?: string): readonly string[];
 }
 
-const MAX_DESCRIPTORS = 512;
-/** Of a cell: 32 leases, the engine's and libuv's threads, and those of isolates that are ending. */
-const MAX_THREADS = 256;
-/** In the units of RLIMIT_NICE 20 is a nice value of 0. */
-const RAISE_TO_NORMAL = '--nice=20';
 const PROBE_TIMEOUT_MS = 10_000;
 
 const known = new Map<string, Promise<Sandbox>>();
 
 /**
- * The sandbox of this process's cells. Rejects with EDGE_SANDBOX when the mode is 'strict' and a layer is missing, or when the program of a
+ * The sandbox of this process's cells, or of processes with other rules. Rejects with EDGE_SANDBOX when the mode is 'strict' and a layer is missing, or when the program of a
  * command of the owner's own is not there.
  */
-export async function sandboxFor(option: SandboxOption): Promise<Sandbox> {
-  const key = JSON.stringify(option);
+export async function sandboxFor(option: SandboxOption, rules: ProcessRules = CELL_RULES): Promise<Sandbox> {
+  const key = `${rules.name} ${JSON.stringify(option)}`;
   let made = known.get(key);
   if (made === undefined) {
-    made = make(option);
+    made = make(option, rules);
     known.set(key, made);
     // What could not be tried out now may be later; nothing was started meanwhile.
     made.catch(() => known.delete(key));
@@ -56,42 +63,42 @@ export async function sandboxFor(option: SandboxOption): Promise<Sandbox> {
   return sandbox;
 }
 
-async function make(option: SandboxOption): Promise<Sandbox> {
+async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox> {
   if (typeof option === 'object') return custom(option.command);
   if (option === 'off') return without(option, ['switched off']);
   if (option === 'strict') {
     // The same layers as with 'auto', which are there already when it was asked for.
-    const sandbox = await sandboxFor('auto');
+    const sandbox = await sandboxFor('auto', rules);
     const { missing } = sandbox.state;
     if (missing.length === 0) return { ...sandbox, state: { ...sandbox.state, mode: 'strict' } };
-    throw new EdgeError('EDGE_SANDBOX', `Cannot start a cell with sandbox: 'strict': ${missing.join('; ')}`);
+    throw new EdgeError('EDGE_SANDBOX', `Cannot start ${rules.name} with sandbox: 'strict': ${missing.join('; ')}`);
   }
   if (process.platform !== 'linux') return without(option, [`unavailable on ${process.platform}`]);
-  return probe(findPrograms());
+  return probe(findPrograms(), rules);
 }
 
 /** For tests: the best sandbox that can be made of these programs. */
-export async function probe(programs: Programs): Promise<Sandbox> {
+export async function probe(programs: Programs, rules: ProcessRules = CELL_RULES): Promise<Sandbox> {
   const isRoot = process.geteuid?.() === 0;
-  const limits = await limitsFor(programs);
+  const limits = await limitsFor(programs, rules);
   const failures: string[] = [];
   const pools = new Map<string, UserIds>();
-  for await (const wall of wallsFor(isRoot, programs, failures)) {
-    const filters = wall.takesFilter ? [cellFilter(process.arch), undefined] : [undefined];
+  for await (const wall of wallsFor(isRoot, programs, failures, rules)) {
+    const filters = wall.takesFilter ? [cellFilter(process.arch, rules.calls), undefined] : [undefined];
     for (const filter of new Set(filters)) {
       const sandbox = await assemble(wall, filter, limits, pools);
-      const failure = await start(sandbox);
-      if (failure === undefined) return finish(sandbox, failures, { isRoot, programs });
+      const failure = await start(sandbox, rules);
+      if (failure === undefined) return finish(sandbox, failures, { isRoot, programs }, rules);
       failures.push(`${wall.name}${filter === undefined ? '' : ' with a filter'}: ${failure}`);
     }
   }
   const bare = await assemble(undefined, undefined, limits, pools);
-  const failure = await start(bare);
+  const failure = await start(bare, rules);
   // A machine that is out of processes or descriptors for a moment says nothing about the layers.
   if (failure !== undefined) {
     throw new EdgeError('EDGE_CELL_START', `Cannot start a process to try out the sandbox: ${failure}`);
   }
-  return finish(bare, failures, { isRoot, programs });
+  return finish(bare, failures, { isRoot, programs }, rules);
 }
 
 type Unfinished = Omit<Sandbox, 'state'> & { readonly layers: SandboxLayers };
@@ -118,7 +125,7 @@ async function assemble(
     filter,
     ids,
     isWrapped: wall?.isWrapped ?? false,
-    command: (id, filterFd) => [...before, ...(wall?.command(id, filterFd) ?? [])],
+    command: (id, filterFd, folder) => [...before, ...(wall?.command(id, filterFd, folder) ?? [])],
   };
 }
 
@@ -131,32 +138,37 @@ function poolOf(range: IdRange, isShared: boolean, pools: Map<string, UserIds>):
 }
 
 /** Why Node does not start there with this package and its libraries; undefined when it does. */
-async function start({ command, filter, ids }: Unfinished): Promise<string | undefined> {
+async function start({ command, filter, ids }: Unfinished, rules: ProcessRules): Promise<string | undefined> {
   const id = ids?.take();
-  const node = [
-    process.execPath,
-    ...cellFlags(),
-    '--input-type=module',
-    '--eval',
-    `import 'piscina'; import './isolate/parser.bundle.cjs'`,
-  ];
-  const { works, message } = await attempt([...command(id, filter && FILTER_FD_OF_ATTEMPT), ...node], {
-    cwd: ownFolder(),
-    timeoutMs: PROBE_TIMEOUT_MS,
-    filter,
-  });
-  if (id !== undefined) ids?.give(id);
-  return works ? undefined : message || 'Node does not start behind it';
+  const folder = rules.hasFolder ? mkdtempSync(join(tmpdir(), 'edgehost-probe-')) : undefined;
+  try {
+    if (folder !== undefined && id !== undefined) chownSync(folder, id, id);
+    const node = [process.execPath, ...rules.probe(), ...(folder === undefined ? [] : [folder])];
+    const { works, message } = await attempt([...command(id, filter && FILTER_FD_OF_ATTEMPT, folder), ...node], {
+      cwd: ownFolder(),
+      timeoutMs: PROBE_TIMEOUT_MS,
+      filter,
+    });
+    return works ? undefined : message || 'Node does not start behind it';
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+    if (id !== undefined) ids?.give(id);
+  }
 }
 
 function finish(
   { layers, ...rest }: Unfinished,
   failures: readonly string[],
   system: { readonly isRoot: boolean; readonly programs: Programs },
+  rules: ProcessRules,
 ): Sandbox {
-  const absent = LAYERS.filter(layer => !layers[layer]);
+  // Who is not root cannot give files away and read them afterwards.
+  const isDue = (layer: SandboxLayer): boolean => layer !== 'ownUser' || !rules.hasFolder || system.isRoot;
+  const absent = LAYERS.filter(layer => !layers[layer] && isDue(layer));
   const missing = remediesFor(absent, failures, system);
-  return { ...rest, state: { mode: 'auto', ...layers, missing, separation: separationOf(layers) } };
+  return { ...rest, state: { mode: 'auto', ...layers, missing, separation: separationOf(layers, rules.process) } };
 }
 
 interface Limits {
@@ -166,18 +178,11 @@ interface Limits {
 }
 
 /** As many as the system lets this process set. */
-async function limitsFor({ prlimit }: Programs): Promise<Limits> {
+async function limitsFor({ prlimit }: Programs, { limits: offered, threads }: ProcessRules): Promise<Limits> {
   if (prlimit === undefined) return { command: [], commandOfOwnUser: [] };
   const works = async (args: readonly string[]): Promise<boolean> =>
     (await attempt([prlimit, ...args, prlimit, '--version'], { cwd: '/', timeoutMs: PROBE_TIMEOUT_MS })).works;
-  const offered = [
-    ['--core=0', '--fsize=0', '--memlock=0', '--msgqueue=0'],
-    // Refused where the application itself has fewer: then the cell has no more than that.
-    [`--nofile=${MAX_DESCRIPTORS}`],
-    // While it still may: what the cell lowers of its threads' priority, it can raise again (thread-priority.ts).
-    [RAISE_TO_NORMAL],
-  ];
-  const perUser = [`--nproc=${MAX_THREADS}`];
+  const perUser = [`--nproc=${threads}`];
   const [areThreadsBounded = false, ...areSet] = await Promise.all([perUser, ...offered].map(works));
   const args = offered.filter((_, index) => areSet[index]).flat();
   if (args.length === 0) return { command: [], commandOfOwnUser: [] };

@@ -19,7 +19,11 @@ const PROGRAM_HEADER_BYTES = 56;
  */
 export async function sharedLibraries(executable: string): Promise<readonly string[]> {
   const interpreter = interpreterOf(executable);
-  if (interpreter === undefined) return [];
+  return interpreter === undefined ? [] : librariesBy(interpreter, executable);
+}
+
+/** As {@link sharedLibraries}, for an addon that an executable with this loader loads. */
+export async function librariesBy(interpreter: string, executable: string): Promise<readonly string[]> {
   // Without the cache if possible: it lists every library of the machine.
   for (const [flags, cache] of [
     [['--inhibit-cache', '--list'], []],

@@ -34,6 +34,14 @@ export interface Inmate<Child extends StartedProcess = StartedProcess> {
   kill(): void;
 }
 
+/** Where a process belongs that is not alone in it. */
+export interface Place {
+  /** Its user, which its owner takes and gives back. */
+  readonly id: number | undefined;
+  /** The folder that it may write to. */
+  readonly folder: string;
+}
+
 /**
  * Starts a command behind the sandbox, with nothing of the host's environment, in this package's folder. `stdio` are its descriptors from 0 on. Throws
  * EDGE_CELL_START when there is no user left.
@@ -42,8 +50,9 @@ export function spawnBehind(
   sandbox: Sandbox,
   command: readonly string[],
   stdio: readonly ('ignore' | 'pipe' | Socket)[],
+  place?: Place,
 ): Inmate<ChildProcess> {
-  const { whole, release } = compose(sandbox, command, stdio.length);
+  const { whole, release } = compose(sandbox, command, stdio.length, place);
   let child: ChildProcess;
   try {
     child = startCommand(whole, stdio, sandbox.filter);
@@ -112,19 +121,23 @@ export function launchBehind(
   }
 }
 
-/** The command behind the sandbox, for a user of its own if there are any, until `release`. */
+/** The command behind the sandbox, for a user of its own if there are any, until `release`, or for that of its place. */
 function compose(
   sandbox: Sandbox,
   command: readonly string[],
   filterFd: number,
+  place?: Place,
 ): { readonly whole: readonly string[]; readonly release: () => void } {
+  const own = sandbox.filter && filterFd;
+  if (place !== undefined)
+    return { whole: [...sandbox.command(place.id, own, place.folder), ...command], release: () => {} };
   const id = sandbox.ids?.take();
   let isTaken = true;
   const release = guarded((): void => {
     if (isTaken && id !== undefined) sandbox.ids?.give(id);
     isTaken = false;
   });
-  return { whole: [...sandbox.command(id, sandbox.filter && filterFd), ...command], release };
+  return { whole: [...sandbox.command(id, own), ...command], release };
 }
 
 function endingOf({ isWrapped, state }: Sandbox): Ending {

@@ -39,10 +39,14 @@ export const NO_LAYERS: SandboxLayers = {
   resourceLimits: false,
 };
 
-const TAKEN_OVER = 'Native code that takes over the cell of one account';
+/** `process`: "the cell", or what else is taken over. */
+function takenOver(process: string): string {
+  return `Native code that takes over ${process} of one account`;
+}
 
 /** `isRoot`: the application runs as root, and so does a cell without a user of its own when it is given none. */
-export function separationOf(layers: SandboxLayers): string {
+export function separationOf(layers: SandboxLayers, process = 'the cell'): string {
+  const subject = takenOver(process);
   const can: string[] = [];
   if (!layers.root) {
     can.push(
@@ -60,12 +64,12 @@ export function separationOf(layers: SandboxLayers): string {
     );
   }
   if (can.length === 0 && !layers.ownUser) {
-    return `${TAKEN_OVER} finds no file, network or process but its own; it is the same user of the kernel as the application, so that one mistake in the kernel's namespaces is enough.`;
+    return `${subject} finds no file, network or process but its own; it is the same user of the kernel as the application, so that one mistake in the kernel's namespaces is enough.`;
   }
   if (!layers.seccomp) can.push('attack the kernel by all of its system calls');
   if (can.length === 0) {
-    return `Accounts are separated: ${TAKEN_OVER.toLowerCase()} finds no file, network, process or user but its own, and no system call that cells do not need.`;
+    return `Accounts are separated: ${subject.replace('N', 'n')} finds no file, network, process or user but its own, and no system call that cells do not need.`;
   }
   const last = can.pop() ?? '';
-  return `${TAKEN_OVER} can ${can.length === 0 ? last : `${can.join('; ')}; and ${last}`}.`;
+  return `${subject} can ${can.length === 0 ? last : `${can.join('; ')}; and ${last}`}.`;
 }

@@ -1,5 +1,5 @@
 /**
- * Numbers of the system calls that a cell may make, by machine: `asm/unistd_64.h` of x86-64, and `asm-generic/unistd.h`, which arm64 uses.
+ * Numbers of the system calls that a cell or an engine of SQL may make, by machine: `asm/unistd_64.h` of x86-64, and `asm-generic/unistd.h`, which arm64 uses.
  * Undefined where the machine has no such call.
  */
 
@@ -25,8 +25,8 @@ const NUMBERS = {
   clock_getres: [229, 114],
   clock_gettime: [228, 113],
   clock_nanosleep: [230, 115],
-  clone: [56, 220],
   clone3: [435, 435],
+  clone: [56, 220],
   close: [3, 57],
   epoll_create1: [291, 20],
   epoll_ctl: [233, 21],
@@ -37,11 +37,17 @@ const NUMBERS = {
   exit: [60, 93],
   exit_group: [231, 94],
   faccessat: [269, 48],
+  fallocate: [285, 47],
+  fchmod: [91, 52],
   fcntl: [72, 25],
+  fdatasync: [75, 83],
   fstat: [5, 80],
+  fsync: [74, 82],
+  ftruncate: [77, 46],
   futex: [202, 98],
   getcpu: [309, 168],
   getcwd: [79, 17],
+  getdents64: [217, 61],
   getegid: [108, 177],
   geteuid: [107, 175],
   getgid: [104, 176],
@@ -80,6 +86,7 @@ const NUMBERS = {
   prctl: [157, 167],
   pread64: [17, 67],
   prlimit64: [302, 261],
+  pwrite64: [18, 68],
   read: [0, 63],
   readlink: [89, undefined],
   readlinkat: [267, 78],
@@ -107,6 +114,8 @@ const NUMBERS = {
   tgkill: [234, 131],
   time: [201, undefined],
   uname: [63, 160],
+  unlink: [87, undefined],
+  unlinkat: [263, 35],
   wait4: [61, 260],
   write: [1, 64],
   writev: [20, 66],

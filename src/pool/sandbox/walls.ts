@@ -4,7 +4,8 @@
  */
 import { execFile } from 'node:child_process';
 import { messageOf, type Programs } from './programs.js';
-import { roomArguments } from './room.js';
+import { roomArguments, withFolder } from './room.js';
+import type { ProcessRules } from './rules.js';
 import type { SandboxLayer } from './state.js';
 import { type IdRange, ownRootRange, subordinateRange } from './user-ids.js';
 
@@ -17,8 +18,8 @@ export interface Wall {
   readonly takesFilter: boolean;
   /** Whether the process that is started waits for the cell, which is its child. */
   readonly isWrapped: boolean;
-  /** `filterFd` is the descriptor that the filter is read from. */
-  command(id: number | undefined, filterFd: number | undefined): readonly string[];
+  /** `filterFd` is the descriptor that the filter is read from, `folder` the one that the process may write to. */
+  command(id: number | undefined, filterFd: number | undefined, folder?: string): readonly string[];
 }
 
 /** What the reason begins with why cells cannot have users of their own. */
@@ -37,9 +38,19 @@ const MAP_WITHIN_MS = 5000;
  * Every wall that the installed programs could make, the best first; found out one after the other, since the first one mostly works. `reasons`
  * gets why a kind of wall is unavailable.
  */
-export async function* wallsFor(isRoot: boolean, programs: Programs, reasons: string[]): AsyncGenerator<Wall, void> {
+export async function* wallsFor(
+  isRoot: boolean,
+  programs: Programs,
+  reasons: string[],
+  { libraries, hasFolder }: Pick<ProcessRules, 'libraries' | 'hasFolder'>,
+): AsyncGenerator<Wall, void> {
   const { bwrap, unshare, setpriv, newuidmap } = programs;
-  if (isRoot) {
+  if (hasFolder) {
+    // A user of its own has to own the folder, which root alone can give away and still read, and has to reach it, which it can in a root of its own.
+    const ids = isRoot ? ownRootRange() : undefined;
+    const room = bwrap && setpriv && ids && (await quietly(roomArguments([setpriv], libraries), 'root', reasons));
+    if (bwrap && setpriv && ids && room) yield rootRoom(bwrap, setpriv, room, ids, []);
+  } else if (isRoot) {
     const ids = ownRootRange();
     if (ids === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
     yield* rootWalls(programs, ids, [], reasons);
@@ -52,7 +63,7 @@ export async function* wallsFor(isRoot: boolean, programs: Programs, reasons: st
     const ids = await quietly(subordinateIds(unshare, programs), NO_IDS, reasons);
     yield* rootWalls(programs, ids, [unshare, ...SUBORDINATE], reasons);
   }
-  const room = bwrap && (await quietly(roomArguments([]), 'root', reasons));
+  const room = bwrap && (await quietly(roomArguments([], libraries), 'root', reasons));
   if (bwrap && room) yield userRoom(bwrap, room);
   if (unshare !== undefined && setpriv !== undefined) yield userNamespaces(unshare, setpriv);
   if (setpriv !== undefined) yield noPrivileges(setpriv);
@@ -84,12 +95,12 @@ function rootRoom(
     ids,
     takesFilter: true,
     isWrapped: true,
-    command: (id, filterFd) => [
+    command: (id, filterFd, folder) => [
       ...enter,
       bwrap,
       ...bwrapNamespaces(),
       ...['--cap-drop', 'ALL', ...SETPRIV_CAPABILITIES.flatMap(name => ['--cap-add', name])],
-      ...room,
+      ...(folder === undefined ? room : withFolder(room, folder)),
       ...filterArguments(filterFd),
       '--',
       // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
@@ -118,11 +129,11 @@ function userRoom(bwrap: string, room: readonly string[]): Wall {
     ids: undefined,
     takesFilter: true,
     isWrapped: true,
-    command: (_id, filterFd) => [
+    command: (_id, filterFd, folder) => [
       bwrap,
       ...['--unshare-user', '--disable-userns'],
       ...bwrapNamespaces(),
-      ...room,
+      ...(folder === undefined ? room : withFolder(room, folder)),
       ...filterArguments(filterFd),
       '--',
     ],

@@ -29,6 +29,8 @@ interface SharedAccount {
 
 export interface ServicesParts {
   readonly storage: Storage;
+  /** Gets the options of each application. @default nothing */
+  readonly onOptions?: (options: unknown) => void;
 }
 
 export class Services {
@@ -44,7 +46,7 @@ export class Services {
   /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
   keepDays: number | undefined;
 
-  constructor({ storage: opened }: ServicesParts) {
+  constructor({ storage: opened, onOptions }: ServicesParts) {
     const storage = async (): Promise<Storage> => opened;
     const store = localStore(opened);
     this.#usage = this.#createUsage(store);
@@ -58,7 +60,10 @@ export class Services {
       common: this.common,
       takeShare: (account, bounds) => this.#takeShare(account, bounds),
       giveShare: account => this.#giveShare(account),
-      onHello: (application, hello) => this.#greeted(application, hello),
+      onHello: (application, hello) => {
+        onOptions?.(hello.options);
+        return this.#greeted(application, hello);
+      },
       objects: {
         store,
         usage: this.#usage,

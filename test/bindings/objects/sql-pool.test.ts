@@ -26,7 +26,7 @@ linux('take() does not take a process that is slow to start for slow work', asyn
   const pool = new SqlPool(await temporaryDirectory(t));
   t.teardown(() => pool.close());
   const before = new Set(children());
-  const account = {};
+  const account = { account: 'a' };
   const seat = await pool.take(account, undefined, () => t.fail('too many are slow'));
   const [child = 0] = children().filter(pid => !before.has(pid));
   process.kill(child, 'SIGSTOP');

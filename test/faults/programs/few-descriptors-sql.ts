@@ -6,10 +6,11 @@ import process from 'node:process';
 import { SqlPool } from '../../../src/bindings/objects/sql/sql-pool.js';
 import { Lane } from '../../../src/bindings/sql/lanes/lane.js';
 import { errorCode } from '../../../src/quotas/errors.js';
+import { NO_WALLS } from '../../../src/storage/process-walls.js';
 
 /** More than there are places. */
 const CALLS = 10;
-const owner = {};
+const owner = { account: 'a' };
 const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
 const pool = new SqlPool(directory);
 const taken: number[] = [];
@@ -29,7 +30,7 @@ for (let call = 0; call < CALLS; call++) {
 }
 let databases = 'started';
 try {
-  new Lane();
+  new Lane({ walls: NO_WALLS, home: { account: 'a', folder: directory } });
 } catch (error) {
   databases = errorCode(error) ?? String(error);
 }

@@ -193,7 +193,9 @@ for (const isolation of ISOLATIONS) {
     t.deepEqual((await readdir(directory)).sort(), ['storage']);
     t.deepEqual(await readdir(process.cwd()), before.here);
     t.deepEqual(await readdir(ENGINE), before.engine);
-    const files = (await readdir(join(directory, 'storage', 'sql'))).map(name => name.replace(/^[^.]+/, ''));
+    const files = (await readdir(join(directory, 'storage', 'sql'), { recursive: true }))
+      .filter(name => name.includes('.'))
+      .map(name => name.replace(/^[^.]+/, ''));
     t.deepEqual([...new Set(files)].sort(), ['.sqlite', '.sqlite-shm', '.sqlite-wal']);
     t.deepEqual(
       await host

@@ -222,7 +222,7 @@ test('the files of a removed account are gone, and another of its id has none of
   await acme.sql('main').exec('CREATE TABLE a (x)');
   await host.account('other').sql('main').exec('CREATE TABLE a (x)');
   const files = async (): Promise<string[]> =>
-    (await readdir(join(directory, 'sql'))).filter(name => name.endsWith('.sqlite'));
+    (await readdir(join(directory, 'sql'), { recursive: true })).filter(name => name.endsWith('.sqlite'));
   t.is((await files()).length, 2);
   const { deleted } = await host.removeAccount('acme', { deleteData: true });
   await deleted;

@@ -1,14 +1,21 @@
 /** Which walls the installed programs could make, the best first. What each needs of the system is another test's. */
 import test from 'ava';
+import { CELL_RULES } from '../../../src/pool/cell-rules.js';
 import { findPrograms, type Programs } from '../../../src/pool/sandbox/programs.js';
+import type { ProcessRules } from '../../../src/pool/sandbox/rules.js';
 import type { SandboxLayer } from '../../../src/pool/sandbox/state.js';
 import { NO_IDS, type Wall, wallsFor } from '../../../src/pool/sandbox/walls.js';
 import { onLinux } from '../../needs.js';
 import { NO_PROGRAMS } from './no-programs.js';
 
-async function walls(isRoot: boolean, programs: Programs, reasons: string[] = []): Promise<Wall[]> {
+async function walls(
+  isRoot: boolean,
+  programs: Programs,
+  reasons: string[] = [],
+  rules: ProcessRules = CELL_RULES,
+): Promise<Wall[]> {
   const found: Wall[] = [];
-  for await (const wall of wallsFor(isRoot, programs, reasons)) found.push(wall);
+  for await (const wall of wallsFor(isRoot, programs, reasons, rules)) found.push(wall);
   return found;
 }
 

@@ -12,7 +12,7 @@ import { unavailable } from '../../sql/library.js';
 import { SQL_LIMITS } from '../../sql/limits.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import { PAGE_BYTES, PAGE_RECORD_BYTES, type SqlRequest } from './messages.js';
-import type { SqlPool, SqlSeat } from './sql-pool.js';
+import type { SqlOwner, SqlPool, SqlSeat } from './sql-pool.js';
 import { type SqlAnswer, type SqlProcess, SqlProcessEnded } from './sql-process.js';
 
 /** What a commit has changed. */
@@ -46,7 +46,7 @@ export interface SqlResult {
 export interface ObjectSqlParts {
   readonly pool: () => SqlPool;
   /** The account in the queues. */
-  readonly owner: object;
+  readonly owner: SqlOwner;
   /** The pages that the storage has, when all earlier writes are there. To be released. */
   readonly load: (work: CallWork) => Promise<{ readonly records: Uint8Array; release(): void }>;
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { EdgeError } from '../../../quotas/errors.js';
 import { detached, guarded } from '../../../quotas/guarded.js';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
+import { NO_WALLS, type ProcessWalls } from '../../../storage/process-walls.js';
 import { SlowWork } from '../../sql/lanes/slow-work.js';
 import { SqlProcess } from './sql-process.js';
 
@@ -20,8 +21,15 @@ const SLOW_MS = 250;
 /** A process without work ends. */
 const IDLE_MS = 30_000;
 const MAX_WAITING = 4096;
+/** Processes without work, of all accounts. */
+const MAX_IDLE = PLACES + 2;
 /** Of the storage directory. */
 const FOLDER = 'objects-sql';
+
+/** Whose work it is, in the queue. */
+export interface SqlOwner {
+  readonly account: string;
+}
 
 /** A process that one object has. */
 export interface SqlSeat {
@@ -42,8 +50,11 @@ export class SqlPool {
   #reaper: NodeJS.Timeout | undefined;
   #isClosed = false;
 
+  readonly #walls: ProcessWalls;
+
   /** @param storage the directory of the storage, for files of open databases. @default a temporary one of the system */
-  constructor(storage?: string) {
+  constructor(storage?: string, walls: ProcessWalls = NO_WALLS) {
+    this.#walls = walls;
     if (storage === undefined) return;
     this.#directory = join(storage, FOLDER);
     // What a kill has left: the storage has all of it.
@@ -56,7 +67,7 @@ export class SqlPool {
    * @param onOverload the process is about to end, because too many are slow
    */
   async take(
-    owner: object,
+    owner: SqlOwner,
     preferred: SqlProcess | undefined,
     onOverload: () => void,
     signal?: AbortSignal,
@@ -73,7 +84,8 @@ export class SqlPool {
     }
     let taken: SqlProcess;
     try {
-      taken = this.#processFor(preferred);
+      await this.#walls.prepare();
+      taken = this.#processFor(owner, preferred);
     } catch (error) {
       leavePlace();
       throw error;
@@ -121,14 +133,15 @@ export class SqlPool {
     await Promise.all(processes.map(({ ended }) => ended));
   }
 
-  #processFor(preferred: SqlProcess | undefined): SqlProcess {
+  #processFor({ account }: SqlOwner, preferred: SqlProcess | undefined): SqlProcess {
     if (preferred !== undefined && !preferred.isUsed && !preferred.isEnding) return preferred;
-    for (const each of this.#processes) if (!each.isUsed && !each.isEnding) return each;
-    return this.#start();
+    for (const each of this.#processes) if (!each.isUsed && !each.isEnding && each.account === account) return each;
+    return this.#start(account);
   }
 
-  #start(): SqlProcess {
-    const started = new SqlProcess(this.#directory);
+  #start(account: string): SqlProcess {
+    this.#makeRoom();
+    const started = new SqlProcess(this.#walls, account, this.#directory);
     this.#processes.add(started);
     detached(started.ended.then(() => this.#processes.delete(started)));
     this.#reaper ??= setInterval(
@@ -136,6 +149,14 @@ export class SqlPool {
       IDLE_MS / 2,
     ).unref();
     return started;
+  }
+
+  /** A process serves one account alone: those that have been idle for longest give way to others. */
+  #makeRoom(): void {
+    const idle = [...this.#processes]
+      .filter(each => !each.isUsed && !each.isEnding)
+      .sort((a, b) => a.idleSince - b.idleSince);
+    for (const each of idle.slice(0, Math.max(0, idle.length + 1 - MAX_IDLE))) each.end();
   }
 
   #reap(): void {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
 import { storageError } from '../../../storage/files/storage-error.js';
+import type { ProcessWalls } from '../../../storage/process-walls.js';
 import { EngineProcess } from '../../sql/lanes/engine-process.js';
 import type { SqlRequest, SqlResponse } from './messages.js';
 
@@ -43,14 +44,17 @@ export class SqlProcess {
   readonly #open = new Map<string, { bytes: number; readonly onClose: () => void }>();
   #files = 0;
   readonly ended: Promise<void>;
+  readonly account: string;
   isUsed = false;
   idleSince = 0;
 
   /**
+   * @param account whose objects use it
    * @param parent where files of databases are while they are open
    * @throws what EngineProcess does, and errors of the file system
    */
-  constructor(parent = tmpdir()) {
+  constructor(walls: ProcessWalls, account: string, parent = tmpdir()) {
+    this.account = account;
     try {
       mkdirSync(parent, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
       this.#directory = mkdtempSync(join(parent, 'edgehost-objects-'));
@@ -58,7 +62,8 @@ export class SqlProcess {
       throw storageError('make a folder for the SQL databases of objects', error);
     }
     try {
-      this.#process = new EngineProcess(MAIN, (head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
+      const place = { walls, home: { account, folder: this.#directory } };
+      this.#process = new EngineProcess(MAIN, place, (head, payload) => this.#receive(head as SqlResponse, payload)); // our own process
     } catch (error) {
       rmdirSync(this.#directory);
       throw error;

@@ -30,14 +30,14 @@ export class AccountSpace {
   /** What its objects have deleted as a whole. */
   readonly gone: GoneValues;
   readonly #storage: StorageContext;
-  readonly #account: string;
+  readonly account: string;
   #sum: StoredAccounting | undefined;
   #id: string | undefined;
 
   constructor(storage: StorageContext, account: string) {
     this.gone = new GoneValues(storage);
     this.#storage = storage;
-    this.#account = account;
+    this.account = account;
   }
 
   /** What the account has stored; that of this space, also when another account has the id by now. Rejects when the account is being removed. */
@@ -45,8 +45,8 @@ export class AccountSpace {
     if (this.#sum === undefined) {
       const { sums } = this.#storage;
       // An account of this id may be going.
-      await sums.whenEnded(this.#account);
-      this.#sum ??= sums.of(this.#account);
+      await sums.whenEnded(this.account);
+      this.#sum ??= sums.of(this.account);
     }
     await this.#sum.ready();
     return this.#sum;
@@ -57,13 +57,13 @@ export class AccountSpace {
     if (this.#id !== undefined) return this.#id;
     // What an account of this id had that is being removed is not for this one.
     await this.sum();
-    const record = await this.#storage.records.get(objectKeys.space(this.#account), work);
+    const record = await this.#storage.records.get(objectKeys.space(this.account), work);
     if (record !== undefined) this.#id ??= record.toString();
     return this.#id ?? null;
   }
 
   async open(work: CallWork): Promise<string> {
-    const key = objectKeys.space(this.#account);
+    const key = objectKeys.space(this.account);
     return this.#storage.mutex.run(key, async () => {
       const found = await this.find(work);
       if (found !== null) return found;

@@ -189,7 +189,7 @@ export class ObjectStore {
     if (failure !== undefined) throw failure;
     object.sql ??= new ObjectSql({
       pool: () => {
-        this.#pool ??= new SqlPool(this.#storage.directory);
+        this.#pool ??= new SqlPool(this.#storage.directory, this.#storage.walls);
         return this.#pool;
       },
       owner: this.#spaces.of(ref.account),

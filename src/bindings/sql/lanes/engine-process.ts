@@ -1,20 +1,27 @@
 /** A process of the engine, from the host's side: its start, its messages, and how it ends. What it runs is its owner's. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { constants, setPriority } from 'node:os';
-import { dirname } from 'node:path';
-import process from 'node:process';
+import { constants } from 'node:os';
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { descriptorLimit } from '../../../quotas/host/system-limits.js';
+import type { ProcessHome, ProcessWalls, WalledProcess } from '../../../storage/process-walls.js';
 import { FrameReader, frame, isReady } from '../engine/frames.js';
 
 /** Of JavaScript, beside SQLite's memory. */
-const FLAGS = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
+export const ENGINE_FLAGS: readonly string[] = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
 /** A process that was told to end does so at once. */
 const KILL_AFTER_MS = 500;
 /** Of its last word: why it ended, and at which job. */
 const MAX_WORD_CHARACTERS = 200;
+
+const STDIO = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] as const;
+
+/** Where engines of an account run. */
+export interface EnginePlace {
+  readonly walls: ProcessWalls;
+  readonly home: ProcessHome;
+}
 
 export class EngineProcess {
   /** What it said at its end: JSON of a reason and a job; empty when it ended without a word. */
@@ -24,6 +31,7 @@ export class EngineProcess {
   /** It is about to end, or has ended. */
   isEnding = false;
   readonly ended: Promise<void>;
+  readonly #walled: WalledProcess;
   readonly #child: ChildProcess;
   readonly #control: Socket;
   readonly #messages: Socket;
@@ -31,17 +39,13 @@ export class EngineProcess {
 
   /**
    * @param main its program
+   * @param home whose it is, and where its files are
    * @param onMessage a message that it has sent
-   * @throws EdgeError EDGE_OVERLOADED when there are no descriptors for its pipes
+   * @throws EdgeError EDGE_OVERLOADED when there are no descriptors for its pipes, and what `start()` of the walls throws
    */
-  constructor(main: string, onMessage: (head: unknown, payload: Buffer) => void) {
-    const child = spawn(process.execPath, [...FLAGS, main], {
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
-      env: {},
-      // Nothing of the host's own folder: what it opens has an absolute path.
-      cwd: dirname(main),
-      windowsHide: true,
-    });
+  constructor(main: string, { walls, home }: EnginePlace, onMessage: (head: unknown, payload: Buffer) => void) {
+    this.#walled = walls.start(ENGINE_FLAGS, main, STDIO, home);
+    const { child } = this.#walled;
     // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
     const stdio: ChildProcess['stdio'] | undefined = child.stdio;
     if (stdio === undefined) {
@@ -129,13 +133,13 @@ export class EngineProcess {
   end(): void {
     this.isEnding = true;
     this.#ref();
-    this.#child.kill('SIGKILL');
+    this.#walled.kill();
   }
 
   /** It runs something long: what is short goes first. */
   lower(): void {
     try {
-      if (this.#child.pid !== undefined) setPriority(this.#child.pid, constants.priority.PRIORITY_LOW);
+      this.#walled.setPriority(constants.priority.PRIORITY_LOW);
     } catch {
       // It has ended, or the system does not allow it.
     }

@@ -5,6 +5,8 @@
 import { availableParallelism } from 'node:os';
 import { detached, guarded } from '../../../quotas/guarded.js';
 import { FairQueue } from '../../../quotas/host/fair-queue.js';
+import { NO_WALLS, type ProcessWalls } from '../../../storage/process-walls.js';
+import type { EnginePlace } from './engine-process.js';
 import { type GroupListener, type GroupPayload, Lane, LaneEnded } from './lane.js';
 import { SlowWork } from './slow-work.js';
 
@@ -17,10 +19,14 @@ const SLOW_MS = 250;
 /** A process without work ends. */
 const IDLE_MS = 30_000;
 const MAX_WAITING = 4096;
+/** Processes without work, of all accounts. */
+const MAX_IDLE = PLACES + 2;
 
 /** What runs for one account, whichever database it is of. */
 export interface LaneOwner {
   readonly account: string;
+  /** Where the files of its databases are. */
+  readonly folder: string;
 }
 
 interface SlowGroup {
@@ -47,6 +53,11 @@ export class LanePool {
   readonly #owners = new WeakMap<object, { running: number; readonly waiting: (() => void)[] }>();
   #reaper: NodeJS.Timeout | undefined;
   #isClosed = false;
+  readonly #walls: ProcessWalls;
+
+  constructor(walls: ProcessWalls = NO_WALLS) {
+    this.#walls = walls;
+  }
 
   /** The processes that there are. */
   get size(): number {
@@ -75,11 +86,12 @@ export class LanePool {
       const place = this.#queue.enter(owner, 1);
       if (place !== undefined) await place;
       slow.hasPlace = true;
+      await this.#walls.prepare();
       // What waited with it comes along.
       const payload = group();
       if (payload === undefined) return;
       if (this.#isClosed) throw new LaneEnded({ reason: 'lost', job: undefined });
-      const lane = this.#laneFor(payload.head.path);
+      const lane = this.#laneFor(owner, payload.head.path);
       const ended = lane.run(payload, listener);
       slow.lane = lane;
       slow.beganAt = performance.now();
@@ -147,18 +159,19 @@ export class LanePool {
     this.#leave(group);
   }
 
-  #laneFor(path: string): Lane {
+  #laneFor({ account, folder }: LaneOwner, path: string): Lane {
     let idle: Lane | undefined;
     for (const lane of this.#lanes) {
-      if (!lane.isIdle) continue;
+      if (!lane.isIdle || lane.account !== account) continue;
       if (lane.open.has(path)) return lane;
       if (idle === undefined || lane.open.size < idle.open.size) idle = lane;
     }
-    return idle ?? this.#start();
+    return idle ?? this.#start({ walls: this.#walls, home: { account, folder } });
   }
 
-  #start(): Lane {
-    const lane = new Lane();
+  #start(place: EnginePlace): Lane {
+    this.#makeRoom();
+    const lane = new Lane(place);
     this.#lanes.add(lane);
     detached(lane.ended.then(() => this.#lanes.delete(lane)));
     this.#reaper ??= setInterval(
@@ -166,6 +179,12 @@ export class LanePool {
       IDLE_MS / 2,
     ).unref();
     return lane;
+  }
+
+  /** A process serves one account alone: those that have been idle for longest give way to others. */
+  #makeRoom(): void {
+    const idle = [...this.#lanes].filter(lane => lane.isIdle).sort((a, b) => a.idleSince - b.idleSince);
+    for (const lane of idle.slice(0, Math.max(0, idle.length + 1 - MAX_IDLE))) lane.end();
   }
 
   #reap(): void {

@@ -1,7 +1,7 @@
 /** A process of the engine, from the host's side. It runs one group of jobs at a time. */
 import { fileURLToPath } from 'node:url';
 import type { GroupHead, JobReply, ReplyHead } from '../engine/frames.js';
-import { EngineProcess } from './engine-process.js';
+import { type EnginePlace, EngineProcess } from './engine-process.js';
 
 const MAIN = fileURLToPath(new URL('../engine/main.js', import.meta.url));
 
@@ -48,8 +48,12 @@ export class Lane {
   readonly open = new Set<string>();
   idleSince = 0;
 
-  constructor() {
-    this.#process = new EngineProcess(MAIN, (head, payload) => this.#receive(head, payload));
+  /** It runs SQL of this account alone. */
+  readonly account: string;
+
+  constructor(place: EnginePlace) {
+    this.account = place.home.account;
+    this.#process = new EngineProcess(MAIN, place, (head, payload) => this.#receive(head, payload));
     this.ended = this.#process.ended.then(() => {
       const running = this.#running;
       this.#running = undefined;

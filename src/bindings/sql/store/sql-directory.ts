@@ -7,8 +7,8 @@ import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
 import type { SqlBounds, SqlDirectory, SqlInfo } from '../engine.js';
 import { SqlError } from '../errors.js';
-import { LanePool } from '../lanes/lane-pool.js';
-import { makeFolder, removeTemporary } from './sql-files.js';
+import { type LaneOwner, LanePool } from '../lanes/lane-pool.js';
+import { accountFolder, makeFolder, removeTemporary } from './sql-files.js';
 import { sqlKeys } from './sql-keys.js';
 import { SqlStore } from './sql-store.js';
 import {
@@ -36,11 +36,12 @@ export async function endAccountDatabases(storage: StorageContext, account: stri
 
 export class SqlDirectories {
   readonly #storage: StorageContext;
-  readonly #pool = new LanePool();
+  readonly #pool: LanePool;
   readonly #accounts = new Map<string, AccountDatabases>();
 
   constructor(storage: StorageContext) {
     this.#storage = storage;
+    this.#pool = new LanePool(storage.walls);
   }
 
   of(account: string): AccountDatabases {
@@ -73,6 +74,7 @@ export class AccountDatabases implements SqlDirectory {
   readonly #storage: StorageContext;
   readonly #pool: LanePool;
   readonly #account: string;
+  readonly #owner: LaneOwner;
   readonly #work: CallWork;
   readonly #open = new Map<string, SqlStore>();
   readonly #wholeFiles = new WholeFiles();
@@ -82,7 +84,8 @@ export class AccountDatabases implements SqlDirectory {
     this.#storage = storage;
     this.#pool = pool;
     this.#account = account;
-    this.#work = { ...OWN_WORK, owner: { account } };
+    this.#owner = { account, folder: accountFolder(storage, account) };
+    this.#work = { ...OWN_WORK, owner: this.#owner };
   }
 
   async open(name: string, bounds?: SqlBounds): Promise<SqlStore> {
@@ -148,10 +151,6 @@ export class AccountDatabases implements SqlDirectory {
     return database;
   }
 
-  get #owner(): { readonly account: string } {
-    return this.#work.owner as { account: string }; // as the constructor makes it
-  }
-
   async #read(name: string): Promise<StoredDatabase | undefined> {
     if (!isDatabaseName(name)) return undefined;
     const record = await this.#storage.records.get(sqlKeys.database(this.#account, name), this.#work);
@@ -179,7 +178,7 @@ export class AccountDatabases implements SqlDirectory {
         value: Buffer.from(JSON.stringify(stored)),
       } as const;
       await records.reserveSpace([operation]);
-      await makeFolder(this.#storage);
+      await makeFolder(this.#storage, this.#account);
       const sum = sums.of(this.#account);
       await sum.ready();
       const change = sum.change({ bytes: 0, objects: 1 }, bounds, () => `create SQL database "${name}"`);

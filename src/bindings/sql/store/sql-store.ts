@@ -15,7 +15,7 @@ import { DatabaseFile, type FileAnswer, type FileFailure, type FileJob } from '.
 import type { LaneOwner, LanePool } from '../lanes/lane-pool.js';
 import { unavailable } from '../library.js';
 import { SQL_LIMITS } from '../limits.js';
-import { databasePath, makeFolder, removeFiles, sqlFolder } from './sql-files.js';
+import { databasePath, makeFolder, moveToFolder, removeFiles } from './sql-files.js';
 import { sqlKeys } from './sql-keys.js';
 import type { StoredDatabase } from './stored-databases.js';
 import { readWhole, type WholeFiles, writeWhole } from './whole-files.js';
@@ -92,7 +92,9 @@ export class SqlStore implements SqlEngine {
     const leave = this.#parts.wholeFiles.enter();
     const path = this.#temporaryPath();
     try {
+      await makeFolder(this.#parts.storage, this.#parts.account);
       await writeWhole(text, path, SQL_LIMITS.importBytes);
+      this.#handOver(path);
       const { count } = parsed(await this.#internal('import', path, bounds));
       return Number(count);
     } finally {
@@ -105,17 +107,18 @@ export class SqlStore implements SqlEngine {
   async restore(file: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<void> {
     if (this.#closed !== undefined) throw this.#closed;
     const leave = this.#parts.wholeFiles.enter();
-    const { storage } = this.#parts;
+    const { storage, account } = this.#parts;
     const id = storage.newId();
-    const path = databasePath(storage, id);
+    const path = databasePath(storage, account, id);
     try {
-      await makeFolder(storage);
+      await makeFolder(storage, account);
       const size = await writeWhole(file, path, bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER);
+      this.#handOver(path);
       const bytes = Math.ceil(size / PAGE) * PAGE;
       await this.#checkFile(path, bytes);
       await this.#exclusively(() => this.#replace(id, bytes, bounds));
     } catch (error) {
-      await removeFiles(storage, id);
+      await removeFiles(storage, account, id);
       throw error;
     } finally {
       leave();
@@ -148,12 +151,13 @@ export class SqlStore implements SqlEngine {
   }
 
   #openFile(): DatabaseFile {
-    const { pool, owner, storage } = this.#parts;
+    const { pool, owner, storage, account } = this.#parts;
     const { id } = this.#stored;
+    moveToFolder(storage, account, id);
     return new DatabaseFile({
       pool,
       owner,
-      path: databasePath(storage, id),
+      path: databasePath(storage, account, id),
       allotted: () => this.#stored.bytes,
       grow: (needed, job) => this.#grow(needed, job),
       failure: (why, text) => this.#failure(why, text),
@@ -197,7 +201,7 @@ export class SqlStore implements SqlEngine {
     const leave = this.#parts.wholeFiles.enter();
     const path = this.#temporaryPath();
     const make = async (): Promise<void> => {
-      await makeFolder(this.#parts.storage);
+      await makeFolder(this.#parts.storage, this.#parts.account);
       await this.#internal(kind, path, undefined, true);
     };
     yield* readWhole(path, make, async () => {
@@ -243,7 +247,7 @@ export class SqlStore implements SqlEngine {
         const put = { type: 'put', key, value: Buffer.from(JSON.stringify(next)) } as const;
         await commitChange(storage.records, [put], change, OWN_WORK);
         this.#stored = next;
-        await removeFiles(storage, before.id);
+        await removeFiles(storage, account, before.id);
       });
     } finally {
       if (this.#closed === undefined) this.#file = this.#openFile();
@@ -290,7 +294,7 @@ export class SqlStore implements SqlEngine {
   async #growNow(bounds: SqlBounds | undefined, work: CallWork): Promise<void> {
     const { storage, account, name, sum } = this.#parts;
     if (this.#closed !== undefined) throw this.#closed;
-    await makeFolder(storage);
+    await makeFolder(storage, account);
     const key = sqlKeys.database(account, name);
     const most = bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER;
     await sum.ready();
@@ -337,8 +341,14 @@ export class SqlStore implements SqlEngine {
     }
   }
 
+  /** A file that came from elsewhere, for an engine to read. */
+  #handOver(path: string): void {
+    const { storage, owner } = this.#parts;
+    storage.walls.handOver(owner, path);
+  }
+
   #temporaryPath(): string {
-    return `${sqlFolder(this.#parts.storage)}/tmp.${randomBytes(12).toString('hex')}`;
+    return `${this.#parts.owner.folder}/tmp.${randomBytes(12).toString('hex')}`;
   }
 }
 

@@ -120,7 +120,9 @@ export function sqlStorage(ended: (storage: StorageContext, account: string) => 
 export async function clearDatabase(storage: StorageContext, id: string): Promise<void> {
   const { records, mutex, sums } = storage;
   const key = sqlKeys.removed(id);
-  await removeFiles(storage, id);
+  const removed = await records.get(key, OWN_WORK);
+  const owner: { account?: string } = removed === undefined ? {} : JSON.parse(removed.toString());
+  await removeFiles(storage, owner.account, id);
   await mutex.run(key, async () => {
     const record = await records.get(key, OWN_WORK);
     if (record === undefined) return;

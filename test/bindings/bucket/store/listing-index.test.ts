@@ -7,6 +7,7 @@ import { rebuildIndexes } from '../../../../src/bindings/bucket/store/rebuild-in
 import { AccountSums } from '../../../../src/storage/accounts/account-sums.js';
 import { BlobCollector } from '../../../../src/storage/blobs/blob-collector.js';
 import { MemoryBlobStore } from '../../../../src/storage/blobs/memory-blob-store.js';
+import { NO_WALLS } from '../../../../src/storage/process-walls.js';
 import { KeyedMutex } from '../../../../src/storage/records/keyed-mutex.js';
 import type { LevelDatabase, LevelOperation } from '../../../../src/storage/records/level-database.js';
 import { openMemoryDatabase } from '../../../../src/storage/records/memory-database.js';
@@ -30,6 +31,7 @@ function openBuckets(database: LevelDatabase): OpenBuckets {
     collector: new BlobCollector(records, blobs),
     mutex: new KeyedMutex(),
     sums: new AccountSums(records, { async *accounts() {}, count: async () => ({ bytes: 0, objects: 0 }) }),
+    walls: NO_WALLS,
     now: Date.now,
     newId: () => `id${id++}`,
   };

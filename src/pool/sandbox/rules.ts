@@ -1,0 +1,38 @@
+/**
+ * What a kind of process may read, write and call, and within which limits: the one description by which walls are made. Cells and the engines of SQL each have
+ * one; what a wall is made of, programs or calls of our own, is not its concern.
+ */
+import type { Library } from '../package-paths.js';
+import type { SystemCall } from './system-calls.js';
+
+/** Of the low 32 bits of an argument, which is all that the kernel reads of these: those of the mask must be `value`. */
+export interface ArgumentCheck {
+  readonly index: number;
+  readonly mask?: number;
+  readonly value: number;
+}
+
+export interface CallRules {
+  /** Allowed with any arguments. */
+  readonly allowed: readonly SystemCall[];
+  /** Allowed when every check of one of these lists holds. */
+  readonly conditional: Readonly<Partial<Record<SystemCall, readonly (readonly ArgumentCheck[])[]>>>;
+}
+
+export interface ProcessRules {
+  /** A word for messages: "cells". */
+  readonly name: string;
+  /** One of them, in a sentence: "the cell". */
+  readonly process: string;
+  /** Besides Node and this package, what it may read. Those that are not installed are left out. */
+  readonly libraries: readonly Library[];
+  /** Whether each process has a folder that it may write to. Its files have to stay readable for the application. */
+  readonly hasFolder: boolean;
+  readonly calls: CallRules;
+  /** Arguments of prlimit, each group set where the system allows it. */
+  readonly limits: readonly (readonly string[])[];
+  /** The most threads of one user. */
+  readonly threads: number;
+  /** Arguments of Node for a program that shows that such a process starts; with a folder it is the last argument. */
+  probe(): readonly string[];
+}
