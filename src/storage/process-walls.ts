@@ -1,6 +1,6 @@
 /** Starts the processes that work on files of a storage: behind walls of the operating system where the host provides them. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 
@@ -13,6 +13,8 @@ export interface ProcessHome {
 
 export interface WalledProcess {
   readonly child: ChildProcess;
+  /** Whether a priority that was lowered can be raised again. */
+  readonly canRaise: boolean;
   /** Sets the nice value of all of its threads. */
   setPriority(priority: number): void;
   /** Ends it, and all that it has started. */
@@ -50,8 +52,9 @@ export const NO_WALLS: ProcessWalls = {
     });
     return {
       child,
+      canRaise: false,
       setPriority: priority => {
-        if (child.pid !== undefined) setPriority(child.pid, Math.min(priority, constants.priority.PRIORITY_LOW));
+        if (child.pid !== undefined) setPriority(child.pid, priority);
       },
       kill: () => child.kill('SIGKILL'),
     };

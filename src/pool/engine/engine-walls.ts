@@ -11,6 +11,7 @@ import type { ProcessHome, ProcessWalls, WalledProcess } from '../../storage/pro
 import { type Sandbox, type SandboxOption, sandboxFor } from '../sandbox/sandbox.js';
 import { spawnBehind } from '../sandbox/spawn.js';
 import type { SandboxState } from '../sandbox/state.js';
+import { canRaisePriority } from '../supply/tree-priority.js';
 import { ENGINE_RULES } from './engine-rules.js';
 
 /** The user of an account's engines. */
@@ -82,7 +83,12 @@ export class EngineWalls implements ProcessWalls {
       child.once('error', () => {
         if (child.pid === undefined) leave();
       });
-      return inmate;
+      return {
+        child,
+        canRaise: canRaisePriority(),
+        setPriority: priority => inmate.setPriority(priority),
+        kill: () => inmate.kill(),
+      };
     } catch (error) {
       this.#leave(sandbox, home);
       throw error;

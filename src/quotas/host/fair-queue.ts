@@ -19,6 +19,8 @@ export interface FairQueueOptions {
   readonly concurrency: number;
   /** The most running tasks of one owner while other owners wait. */
   readonly perOwner: number;
+  /** The most running tasks of one owner, also while nobody else waits: for tasks that cannot be taken back when somebody does. @default concurrency */
+  readonly mostPerOwner?: number;
   /** Tasks of one owner that wait; more are refused with EDGE_OVERLOADED. */
   readonly maxWaiting: number;
 }
@@ -122,7 +124,8 @@ export class FairQueue {
 
   /** Whether one more task of the owner may run, by how many there are. */
   #hasPlace(owner: Owner): boolean {
-    if (this.#running >= this.#options.concurrency) return false;
+    const { concurrency, mostPerOwner = concurrency } = this.#options;
+    if (this.#running >= concurrency || owner.running >= mostPerOwner) return false;
     const others = this.#waiting.size - (owner.waiting.length > 0 ? 1 : 0);
     return others === 0 || owner.running < this.#options.perOwner;
   }

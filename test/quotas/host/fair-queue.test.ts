@@ -1,11 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { FairQueue } from '../../../src/quotas/host/fair-queue.js';
+import { FairQueue, type FairQueueOptions } from '../../../src/quotas/host/fair-queue.js';
 
 const OPTIONS = { task: 'read a file', concurrency: 3, perOwner: 2, maxWaiting: 4 };
 
 /** Owners by name, and the tasks in the order in which they begin. */
-function script(options = OPTIONS) {
+function script(options: FairQueueOptions = OPTIONS) {
   const queue = new FairQueue(options);
   const owners = new Map<string, object>();
   const begun: string[] = [];
@@ -31,6 +31,17 @@ function script(options = OPTIONS) {
 
 /** Lets everything go on that was resolved. */
 const settled = () => new Promise(resolve => setImmediate(resolve));
+
+test('enter() leaves a place for others when an owner has as many as it may in any case', async t => {
+  const { enter, begun, leave } = script({ ...OPTIONS, mostPerOwner: 2 });
+  void enter('a1');
+  void enter('a2');
+  t.not(enter('a3'), undefined);
+  t.is(enter('b1'), undefined);
+  t.deepEqual(begun, ['a1', 'a2', 'b1']);
+  await leave('a');
+  t.deepEqual(begun, ['a1', 'a2', 'b1', 'a3']);
+});
 
 test('enter() gives one owner all places at once while nobody waits', t => {
   const { queue, enter, begun } = script();

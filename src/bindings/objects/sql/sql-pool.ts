@@ -13,8 +13,9 @@ import { NO_WALLS, type ProcessWalls } from '../../../storage/process-walls.js';
 import { SlowWork } from '../../sql/lanes/slow-work.js';
 import { SqlProcess } from './sql-process.js';
 
-const PLACES = Math.max(2, Math.min(8, availableParallelism()));
-/** The places of one account while others wait. */
+/** More than one account has at once, so that there is always a place for another one: what runs cannot be interrupted. */
+const PLACES = Math.max(3, Math.min(8, availableParallelism() + 1));
+/** The places of one account. */
 const PLACES_OF_ACCOUNT = 2;
 /** An object that has a process for so long is slow. */
 const SLOW_MS = 250;
@@ -42,6 +43,7 @@ export class SqlPool {
     task: 'run SQL of objects',
     concurrency: PLACES,
     perOwner: PLACES_OF_ACCOUNT,
+    mostPerOwner: PLACES_OF_ACCOUNT,
     maxWaiting: MAX_WAITING,
   });
   readonly #processes = new Set<SqlProcess>();
@@ -118,8 +120,8 @@ export class SqlPool {
         this.#slow.delete(overload);
         taken.isUsed = false;
         taken.idleSince = performance.now();
-        // It has a low priority now.
-        if (isSlow) taken.end();
+        // It has a low priority now, and would keep it.
+        if (isSlow && !taken.restore()) taken.end();
         leavePlace();
       },
     };

@@ -130,6 +130,11 @@ export class SqlProcess {
     this.#process.lower();
   }
 
+  /** As EngineProcess has it. */
+  restore(): boolean {
+    return this.#process.restore();
+  }
+
   #receive(head: SqlResponse, payload: Buffer): void {
     const waiting = this.#waiting.shift();
     if (this.#waiting.length === 0) this.#process.unref();

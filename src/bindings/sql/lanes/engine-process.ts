@@ -1,7 +1,7 @@
 /** A process of the engine, from the host's side: its start, its messages, and how it ends. What it runs is its owner's. */
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { constants } from 'node:os';
+import { constants, getPriority } from 'node:os';
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { descriptorLimit } from '../../../quotas/host/system-limits.js';
@@ -143,6 +143,13 @@ export class EngineProcess {
     } catch {
       // It has ended, or the system does not allow it.
     }
+  }
+
+  /** Undoes {@link lower}. @returns false where the system does not allow it: then it stays slow */
+  restore(): boolean {
+    if (!this.#walled.canRaise || this.isEnding) return false;
+    this.#walled.setPriority(getPriority());
+    return true;
   }
 
   #ref(): void {

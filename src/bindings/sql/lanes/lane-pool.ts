@@ -10,7 +10,8 @@ import type { EnginePlace } from './engine-process.js';
 import { type GroupListener, type GroupPayload, Lane, LaneEnded } from './lane.js';
 import { SlowWork } from './slow-work.js';
 
-const PLACES = Math.max(2, Math.min(8, availableParallelism()));
+/** More than one account has at once, so that there is always a place for another one: what runs cannot be interrupted. */
+const PLACES = Math.max(3, Math.min(8, availableParallelism() + 1));
 /** The groups of one account that run at once. */
 const PLACES_OF_ACCOUNT = 2;
 const TICK_MS = 50;
@@ -111,8 +112,8 @@ export class LanePool {
     } finally {
       this.#groups.delete(slow);
       this.#slow.delete(slow.overload);
-      // It has a low priority now.
-      if (slow.isSlow) slow.lane?.end();
+      // It has a low priority now, and would keep it.
+      if (slow.isSlow && slow.lane?.restore() === false) slow.lane.end();
       this.#leave(slow);
       this.#leaveAccount(owner);
     }

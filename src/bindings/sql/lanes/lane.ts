@@ -109,6 +109,11 @@ export class Lane {
     this.#process.lower();
   }
 
+  /** As EngineProcess has it. */
+  restore(): boolean {
+    return this.#process.restore();
+  }
+
   #receive(head: unknown, payload: Buffer): void {
     if (typeof head !== 'object' || head === null) return;
     if ('fatal' in head) {
