@@ -1,4 +1,4 @@
-/** What a cell may read, write and call. */
+/** The rules of cells: the files that one may read, its system calls and its limits. */
 import { cellFlags } from './cell-flags.js';
 import { CELL_LIBRARIES } from './package-paths.js';
 import { CELL_CALLS } from './sandbox/cell-filter.js';

@@ -3,7 +3,7 @@ import { serveDirectory } from '../services/serve-directory.js';
 import { EngineWalls } from './engine/engine-walls.js';
 import type { SandboxOption } from './sandbox/sandbox.js';
 
-// What is missing of the sandbox is told by the applications, whose cells have the same.
+// The applications warn of missing layers, which their cells lack too.
 const walls = new EngineWalls(undefined, () => {});
 await serveDirectory(walls, options => {
   const { sandbox } = options as { readonly sandbox?: SandboxOption }; // those of a host, which has checked them

@@ -1,4 +1,4 @@
-/** What an engine of SQL may read, write and call: what cells may, and the files of one folder. */
+/** The rules of engines of SQL: those of cells, and the files of one folder. */
 import { fileURLToPath } from 'node:url';
 import { SQLITE_PACKAGE } from '../../bindings/sql/engine/sqlite.js';
 import { ENGINE_FLAGS } from '../../bindings/sql/lanes/engine-process.js';
@@ -9,7 +9,7 @@ import type { ProcessRules } from '../sandbox/rules.js';
 const PROBE = fileURLToPath(new URL('../../bindings/sql/engine/probe.js', import.meta.url));
 /** The files of 16 open databases, twice, and what Node has. */
 const MAX_DESCRIPTORS = 256;
-/** Of all engines of an account, each with about 12. */
+/** Each engine has about 12 threads, and all of an account count together. */
 const MAX_THREADS = 256;
 /**
  * Memory that can be written to, reserved or not: V8 reserves far more addresses than it ever uses, so that RLIMIT_AS cannot bound it. The engine itself ends

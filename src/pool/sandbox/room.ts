@@ -42,7 +42,7 @@ export function withFolder(room: readonly string[], folder: string): readonly st
 
 const READ_ONLY = '--remount-ro';
 
-/** What native addons in these folders need for this Node and machine. One for another C library needs files that are not there. */
+/** The libraries that native addons in these folders need for this Node and machine. One for another C library needs files that are not there. */
 async function librariesOfAddons(folders: readonly string[]): Promise<readonly string[]> {
   const interpreter = interpreterOf(process.execPath);
   if (interpreter === undefined) return [];

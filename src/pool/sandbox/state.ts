@@ -39,7 +39,7 @@ export const NO_LAYERS: SandboxLayers = {
   resourceLimits: false,
 };
 
-/** `process`: "the cell", or what else is taken over. */
+/** @param process "the cell", or another kind of process */
 function takenOver(process: string): string {
   return `Native code that takes over ${process} of one account`;
 }

@@ -130,7 +130,7 @@ export class SqlProcess {
     this.#process.lower();
   }
 
-  /** As EngineProcess has it. */
+  /** Undoes {@link lower}. @returns false where the system does not allow it */
   restore(): boolean {
     return this.#process.restore();
   }

@@ -349,7 +349,7 @@ export class ResultTooLarge extends Error {
 }
 
 const NO_VALUES: readonly SqliteValue[] = [];
-/** Of what stands in the place of a parameter. */
+/** The most characters of an expression in the place of a parameter. */
 const MAX_EXPRESSION = 24;
 
 function setLimits({ limits }: SqliteDatabase): void {

@@ -18,7 +18,7 @@ export interface Statement {
 export interface ParameterPlace {
   readonly start: number;
   readonly end: number;
-  /** Of its value, from 1. */
+  /** The number of its value, from 1. */
   readonly index: number;
 }
 

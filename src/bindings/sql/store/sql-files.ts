@@ -70,7 +70,7 @@ export async function removeFiles(storage: StorageContext, account: string | und
   const folders = account === undefined ? await foldersIn(all) : [accountFolder(storage, account)];
   for (const folder of [all, ...folders])
     for (const ending of BESIDE) await rm(join(folder, `${id}.sqlite${ending}`), { force: true });
-  // Those of accounts that were removed are empty then.
+  // The folders of accounts that were removed are empty then.
   if (account === undefined) for (const folder of folders) await rmdir(folder).catch(() => {});
 }
 
