@@ -1,6 +1,6 @@
 /** SQL databases as functions and applications use them: through cells and threads, with hostile statements, removals and migrations. */
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import test from 'ava';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../new-host.js';
@@ -229,4 +229,21 @@ test('the files of a removed account are gone, and another of its id has none of
   t.is((await files()).length, 1);
   await t.throwsAsync(before.exec('SELECT 1'), { code: 'EDGE_ACCOUNT_REMOVED' });
   await t.throwsAsync(host.account('acme').sql('main').prepare('SELECT * FROM a').all(), { message: /no such table/ });
+});
+
+test('a database of a storage from before accounts had folders moves to its own when it is opened', async t => {
+  const directory = await temporaryDirectory(t);
+  const earlier = newHost(t, { storage: directory, isolation: 'thread' });
+  await earlier.account('acme').sql('main').exec("CREATE TABLE a (x)\nINSERT INTO a VALUES ('kept')");
+  await earlier.close();
+  const folder = join(directory, 'sql');
+  const files = (await readdir(folder, { recursive: true })).filter(name => name.includes('.sqlite'));
+  t.true(files.length > 0);
+  for (const file of files) await rename(join(folder, file), join(folder, basename(file)));
+  const later = newHost(t, { storage: directory, isolation: 'thread' });
+  t.is(await later.account('acme').sql('main').prepare('SELECT x FROM a').first('x'), 'kept');
+  t.deepEqual(
+    (await readdir(folder)).filter(name => name.includes('.sqlite')),
+    [],
+  );
 });

@@ -1,7 +1,7 @@
 /** The files of databases: one folder of the storage directory, or a temporary one for a storage in memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { mkdir, readdir, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -70,8 +70,7 @@ export async function removeFiles(storage: StorageContext, account: string | und
   const folders = account === undefined ? await foldersIn(all) : [accountFolder(storage, account)];
   for (const folder of [all, ...folders])
     for (const ending of BESIDE) await rm(join(folder, `${id}.sqlite${ending}`), { force: true });
-  // The folders of accounts that were removed are empty then.
-  if (account === undefined) for (const folder of folders) await rmdir(folder).catch(() => {});
+  // The folder stays: an engine may have it in its root, where one that is made again would not appear.
 }
 
 /** The databases of a storage in memory end with it. */
