@@ -22,7 +22,7 @@ const LAYERS = [
 const GUEST_MAY_IMPORT = [
   '^src/guest/',
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
-  '^src/bindings/(service-id|client-platform)[.]ts$',
+  '^src/bindings/(service-id|client-platform|needed-export)[.]ts$',
   '^src/bindings/[^/]+/(client|client/client|types|calls|socket-calls|storage-calls|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
@@ -44,7 +44,10 @@ module.exports = {
       from: { path: '^src/protocol/' },
       to: {
         path: '^src/',
-        pathNot: ['^src/protocol/', '^src/(bindings/service-id|quotas/guarded|quotas/host/host-share|quotas/service-calls)[.]ts$'],
+        pathNot: [
+          '^src/protocol/',
+          '^src/(bindings/(service-id|needed-export)|quotas/guarded|quotas/host/host-share|quotas/service-calls)[.]ts$',
+        ],
       },
     },
     {

@@ -22,7 +22,7 @@ import { rejection } from '../rejection.ts';
 import { requireHandler } from '../scope.ts';
 import { defineInterface, requireArguments, toDictionary, toUSVString } from './base/idl.ts';
 import { Body, bodyLength, isUnusable } from './fetch/body.ts';
-import { appendPair, getValue, type HeaderPairs, normalizeValue } from './fetch/header-list.ts';
+import { appendPair, declaredLength, getValue, type HeaderPairs, normalizeValue } from './fetch/header-list.ts';
 import { isRequest, requestState } from './fetch/request.ts';
 import {
   createResponse,

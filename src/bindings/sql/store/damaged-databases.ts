@@ -1,7 +1,7 @@
 /** Has SQLite check the files of all databases of a storage that no host has open. */
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { errorCode } from '../../../quotas/errors.js';
 import type { DamagedPart } from '../../../storage/repair/check-storage.js';
 import { loadSqlite, type SqliteLibrary } from '../engine/sqlite.js';
@@ -17,14 +17,15 @@ export async function damagedDatabases(directory: string): Promise<DamagedPart[]
   const scratch = await mkdtemp(join(tmpdir(), 'edgehost-check-'));
   try {
     for (const file of files) {
+      const copy = join(scratch, basename(file));
       for (const ending of BESIDE) {
-        await copyFile(join(folder, file + ending), join(scratch, file + ending)).catch((error: unknown) => {
+        await copyFile(join(folder, file + ending), copy + ending).catch((error: unknown) => {
           if (errorCode(error) !== 'ENOENT') throw error;
         });
       }
-      const why = whyDamaged(sqlite, join(scratch, file));
+      const why = whyDamaged(sqlite, copy);
       if (why !== undefined) damaged.push({ kind: 'database', path: `${SQL_FOLDER}/${file}`, keys: [], message: why });
-      for (const ending of BESIDE) await rm(join(scratch, file + ending), { force: true });
+      for (const ending of BESIDE) await rm(copy + ending, { force: true });
     }
   } finally {
     await rm(scratch, { recursive: true, force: true });
@@ -32,8 +33,9 @@ export async function damagedDatabases(directory: string): Promise<DamagedPart[]
   return damaged;
 }
 
+/** Each account has a folder; databases that no host has opened since are beside the folders. */
 async function filesOf(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: unknown) => {
+  return readdir(folder, { recursive: true }).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return [];
     throw error;
   });
