@@ -36,6 +36,7 @@ declare global {
   type SqlValue = sql.SqlValue;
 
   type KvNamespace = kv.KvNamespace;
+  type KvBulkValueWithMetadata<Value, Metadata> = kv.KvBulkValueWithMetadata<Value, Metadata>;
   type KvGetOptions<Type extends kv.KvValueType = kv.KvValueType> = kv.KvGetOptions<Type>;
   type KvListKey<Metadata = unknown> = kv.KvListKey<Metadata>;
   type KvListOptions = kv.KvListOptions;

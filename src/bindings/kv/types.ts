@@ -46,6 +46,12 @@ export interface KvValueWithMetadata<Value, Metadata> {
   readonly cacheStatus: null;
 }
 
+/** One of several values with its metadata, which is null where the key has none. */
+export interface KvBulkValueWithMetadata<Value, Metadata> {
+  readonly value: Value;
+  readonly metadata: Metadata | null;
+}
+
 export interface KvListKey<Metadata = unknown> {
   readonly name: string;
   /** In seconds since 1970; only when the key expires. */
@@ -94,14 +100,15 @@ export interface KvNamespace {
     key: string,
     options: 'stream' | (KvGetOptions & { type: 'stream' }),
   ): Promise<KvValueWithMetadata<ReadableStream<Uint8Array>, M>>;
+  /** Up to 100 keys in one call, in the order given; null for keys that are not there. */
   getWithMetadata<M = unknown>(
     keys: readonly string[],
     options?: 'text' | KvGetOptions<'text'>,
-  ): Promise<Map<string, KvValueWithMetadata<string, M>>>;
+  ): Promise<Map<string, KvBulkValueWithMetadata<string, M> | null>>;
   getWithMetadata<T = unknown, M = unknown>(
     keys: readonly string[],
     options: 'json' | (KvGetOptions & { type: 'json' }),
-  ): Promise<Map<string, KvValueWithMetadata<T, M>>>;
+  ): Promise<Map<string, KvBulkValueWithMetadata<T, M> | null>>;
 
   /** On disk when it resolves. What was kept under the key before is replaced, with its metadata and its expiry. */
   put(key: string, value: KvValue, options?: KvPutOptions): Promise<void>;

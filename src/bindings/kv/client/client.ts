@@ -25,10 +25,13 @@ interface KvPlatform<Stream extends ClientStream, BlobType> extends Omit<ClientP
 }
 
 interface WithMetadata {
-  value: unknown;
-  metadata: unknown;
-  cacheStatus: null;
+  readonly value: unknown;
+  readonly metadata: unknown;
+  readonly cacheStatus: null;
 }
+
+/** An entry of many; it has no `cacheStatus`. */
+type OneOfMany = Omit<WithMetadata, 'cacheStatus'>;
 
 export function createKvClient<Stream extends ClientStream, BlobType>(platform: KvPlatform<Stream, BlobType>) {
   const { call } = platform;
@@ -48,16 +51,19 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     };
   };
 
-  const many = async (keys: readonly unknown[], { type, cacheTtl }: GetOptions): Promise<Map<string, WithMetadata>> => {
+  const many = async (
+    keys: readonly unknown[],
+    { type, cacheTtl }: GetOptions,
+  ): Promise<Map<string, OneOfMany | null>> => {
     if (!isBulkType(type)) {
       throw kvError('GET_BULK', 20001, `"${type}" is not a valid type. Use "json" or "text"`);
     }
     checkKeyCount(keys.length);
-    const found = new Map<string, WithMetadata>();
+    const found = new Map<string, OneOfMany | null>();
     for (let at = 0; at < keys.length; at++) {
       const key = keyOf('get', keys[at]);
       checkKeyText('GET_BULK', key);
-      found.set(key, { value: null, metadata: null, cacheStatus: null });
+      found.set(key, null);
     }
     const args: WireArguments['getMany'] = { keys: [...found.keys()] };
     if (cacheTtl !== undefined) args.cacheTtl = cacheTtl;
@@ -66,10 +72,10 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     const texts = given ?? (await textsOf(body ?? new Uint8Array(0), sizes));
     const allMetadata: unknown[] = metadata === undefined ? [] : parse(metadata);
     let index = 0;
-    for (const entry of found.values()) {
+    for (const key of found.keys()) {
       const text = texts[index] ?? null;
-      entry.metadata = allMetadata[index++] ?? null;
-      entry.value = text !== null && type === 'json' ? bulkJson(text) : text;
+      const metadata = allMetadata[index++] ?? null;
+      if (text !== null) found.set(key, { value: type === 'json' ? bulkJson(text) : text, metadata });
     }
     return found;
   };
@@ -119,7 +125,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
       const given = getOptions(options);
       if (!isArray(key)) return (await one(key, given))?.value ?? null;
       const values = new Map<string, unknown>();
-      for (const [name, { value }] of await many(key, given)) values.set(name, value);
+      for (const [name, entry] of await many(key, given)) values.set(name, entry?.value ?? null);
       return values;
     },
 
