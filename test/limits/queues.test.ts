@@ -124,6 +124,23 @@ test('bodies that a content type does not take are refused', async t => {
   t.deepEqual([sentLength, keptLength], [0, 8]);
 });
 
+test('a content type is taken in any case, from functions and from the application', async t => {
+  const host = newHost(t);
+  const fn = await host.load(
+    handler(`await env.JOBS.send({ a: 1 }, { contentType: 'JSON' });
+      await env.JOBS.sendBatch([{ body: 'b', contentType: 'Text' }, { body: new Uint8Array(1), contentType: 'BYTES' }]);
+      return Response.json(null)`),
+    { queues: { JOBS: 'jobs' } },
+  );
+  await (await fn.fetch('http://x/')).text();
+  // What a program in JavaScript passes.
+  const contentType = 'V8' as 'v8';
+  await host.queue('jobs').send('own', { contentType });
+  await host.queue('jobs').sendBatch([{ body: 'two', contentType }]);
+  const claimed = await host.queue('jobs').pull();
+  t.deepEqual(claimed.map(({ contentType: type }) => type).sort(), ['bytes', 'json', 'text', 'v8', 'v8']);
+});
+
 test('the content type of messages that name none follows the compatibility date', async t => {
   const host = newHost(t);
   const sends = handler('await env.JOBS.send(new Map([[1, 2]])); return new Response()');

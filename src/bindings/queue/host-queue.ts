@@ -261,9 +261,16 @@ function encodeMessage(body: unknown, options: QueueSendOptions = {}): EncodedMe
   if (body === undefined) throw new TypeError('Message body cannot be undefined');
   // A batch has many messages, and most of them have none.
   const given = Object.keys(options).length - (Object.hasOwn(options, 'body') ? 1 : 0);
-  if (given > 0) checkOptions('send()', { ...options, body: null }, SEND);
-  const { contentType = 'json', delaySeconds } = options;
+  if (given === 0) return { contentType: 'json', body: encodeBody('json', body), delaySeconds: undefined };
+  const request = { ...options, ...lowerCaseType(options.contentType), body: null };
+  checkOptions('send()', request, SEND);
+  const { contentType = 'json', delaySeconds } = request;
   return { contentType, body: encodeBody(contentType, body), delaySeconds };
+}
+
+/** Content types are taken in any case, as on the hosted platform. */
+function lowerCaseType(type: unknown): object | undefined {
+  return typeof type === 'string' ? { contentType: type.toLowerCase() } : undefined;
 }
 
 function encodeBody(contentType: QueueContentType, body: unknown): Uint8Array {

@@ -13,6 +13,7 @@ import {
   dataViewBuffer,
   isView,
   jsonStringify,
+  stringToLowerCase,
   TypeErrorCtor,
   typedArrayBuffer,
   typedArrayLength,
@@ -131,7 +132,7 @@ function metricsOf(head: unknown): object {
 function encode(body: unknown, options: unknown, usual: QueueContentType): Encoded {
   if (body === undefined) throw new TypeErrorCtor('Message body cannot be undefined');
   const given: unknown = isObject(options) ? (options as { readonly contentType?: unknown }).contentType : undefined;
-  const type = given === undefined ? usual : `${given}`;
+  const type = given === undefined ? usual : stringToLowerCase(`${given}`);
   const delaySeconds = delayOf(options);
   switch (type) {
     case 'json':
