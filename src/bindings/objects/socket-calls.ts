@@ -82,5 +82,3 @@ export const SOCKET_LIMITS = {
 
 /** The longest JSON of tags: each code unit may take six bytes there. */
 export const ACCEPT_BYTES = 32 + SOCKET_LIMITS.tags * (SOCKET_LIMITS.tagLength * 6 + 3);
-/** What an attachment may have beside its own bytes: how it is encoded. */
-export const ATTACHMENT_FORM_BYTES = 1024;

@@ -5,7 +5,6 @@ import { MAX_PASSED_NAME } from '../../bindings/objects/calls.js';
 import { isObjectId } from '../../bindings/objects/object-id.js';
 import {
   ACCEPT_BYTES,
-  ATTACHMENT_FORM_BYTES,
   ENTRY_HEAD_BYTES,
   JOIN,
   LIST,
@@ -132,7 +131,7 @@ function entry(
       accept(object, call, number, payload);
       return;
     case SocketEntry.Attachment: {
-      if (payload.length > SOCKET_LIMITS.attachmentBytes + ATTACHMENT_FORM_BYTES) throw malformed();
+      if (payload.length > SOCKET_LIMITS.attachmentBytes) throw malformed();
       const socket = object.sockets.get(number);
       if (socket !== undefined) socket.attachment = payload.length === 0 ? undefined : Buffer.from(payload);
       return;

@@ -1,6 +1,5 @@
 /** The WebSockets that an object has accepted to sleep. The host keeps them; here is what the live instance knows of them. */
 import {
-  ATTACHMENT_FORM_BYTES,
   LIST,
   LISTED_HEAD_BYTES,
   type ListedSocket,
@@ -317,7 +316,7 @@ setAttachmentForm(value => {
   const bytes = encodeValue(value);
   const length = typedArrayLength(bytes);
   const most = SOCKET_LIMITS.attachmentBytes;
-  if (length <= most + ATTACHMENT_FORM_BYTES) return bytes;
+  if (length <= most) return bytes;
   throw new ErrorCtor(
     `A WebSocket 'attachment' cannot be larger than ${most} bytes. 'attachment' was ${length} bytes.`,
   );

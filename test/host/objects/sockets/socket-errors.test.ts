@@ -25,8 +25,10 @@ export class Room extends StatefulObject {
       told(() => new WebSocketRequestResponsePair('x'.repeat(2049), '')),
       told(() => ctx.setHibernatableWebSocketEventTimeout(604_800_001)),
       told(() => server.serializeAttachment('x'.repeat(20_000))),
+      told(() => server.serializeAttachment('x'.repeat(16_384 - 10))),
       told(() => server.serializeAttachment(() => {})),
     ];
+    server.serializeAttachment('x'.repeat(16_384 - 11));
     server.serializeAttachment(new Map([['at', new Date(5)]]));
     ctx.acceptWebSocket(server, ['a', 'a']);
     ctx.setHibernatableWebSocketEventTimeout(100);
@@ -51,6 +53,7 @@ test('what is no socket, no tag, no pair is refused; one that nobody is answered
     'RangeError: Request cannot be larger than 2048 bytes. A request of size 2049 was provided.',
     'RangeError: The timeout of events is at most 604800000 milliseconds, given 604800001',
     "Error: A WebSocket 'attachment' cannot be larger than 16384 bytes. 'attachment' was 20011 bytes.",
+    "Error: A WebSocket 'attachment' cannot be larger than 16384 bytes. 'attachment' was 16385 bytes.",
     'DataCloneError: A function cannot be stored',
     'TypeError: acceptWebSocket() takes a WebSocket of a WebSocketPair that was not accepted, and not returned in a Response',
     'TypeError: acceptWebSocket() takes a WebSocket of a WebSocketPair that was not accepted, and not returned in a Response',
