@@ -29,6 +29,7 @@ export type WireResult = readonly [
   milliseconds: number,
   changes?: number,
   lastRowId?: number,
+  hasChanged?: boolean,
 ];
 
 /** The size of the database in bytes when the call has ended, and a result for each statement. */

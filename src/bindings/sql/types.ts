@@ -11,7 +11,7 @@ export interface SqlMeta {
   readonly changes: number;
   /** The id of the row that was inserted last. */
   readonly last_row_id: number;
-  /** The statement was one that writes. */
+  /** The statement has changed rows or the schema. */
   readonly changed_db: boolean;
   /** Of the database afterwards, in bytes. */
   readonly size_after: number;

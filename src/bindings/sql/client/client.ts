@@ -186,7 +186,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-function resultOf([columns, rows, duration, changes, lastRowId]: WireResult, size: number): object {
+function resultOf([columns, rows, duration, changes, lastRowId, hasChanged]: WireResult, size: number): object {
   const results: object[] = [];
   for (let at = 0; at < rows.length; at++) results[at] = rowOf(columns, rows[at] ?? []);
   const changed = changes ?? 0;
@@ -197,7 +197,7 @@ function resultOf([columns, rows, duration, changes, lastRowId]: WireResult, siz
     timings: { sql_duration_ms: duration },
     changes: changed,
     last_row_id: lastRowId ?? 0,
-    changed_db: changes !== undefined,
+    changed_db: hasChanged ?? false,
     size_after: size,
     rows_read: rows.length,
     rows_written: changed,

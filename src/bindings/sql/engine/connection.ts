@@ -39,6 +39,8 @@ export interface StatementRows {
   readonly columns: string;
   readonly rows: string;
   readonly writes: boolean;
+  /** Rows were changed, or the schema. */
+  readonly hasChanged: boolean;
   readonly changes: number;
   readonly lastRowId: number;
 }
@@ -86,7 +88,8 @@ export class Connection {
     const database = new DatabaseSync(path, {
       readOnly: mode === 'read',
       enableForeignKeyConstraints: true,
-      enableDoubleQuotedStringLiterals: false,
+      // As on the hosted platform: "text" that names no column is text.
+      enableDoubleQuotedStringLiterals: true,
       allowExtension: false,
       timeout: BUSY_MS,
     });
@@ -301,6 +304,14 @@ export class Connection {
   }
 
   #stepWith(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
+    if (!compiled.writes || !compiled.needsOwnTransaction) return this.#stepCounted(compiled, values, room);
+    // One about the schema, which may find it as it wants to have it.
+    const before = numberIn(this.#schemaVersion.get(), 0);
+    const rows = this.#stepCounted(compiled, values, room);
+    return { ...rows, hasChanged: rows.hasChanged || numberIn(this.#schemaVersion.get(), 0) !== before };
+  }
+
+  #stepCounted(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
     const { prepared, columns, writes, isInsert } = compiled;
     const { decisions } = this.authorizer;
     const begun = performance.now();
@@ -311,7 +322,8 @@ export class Connection {
         const { changes, lastInsertRowid } = prepared.run(...values);
         if (writes && !isCounted) {
           this.#changes = undefined;
-          return { columns, rows: '', writes, changes: Number(changes), lastRowId: Number(lastInsertRowid) };
+          const lastRowId = Number(lastInsertRowid);
+          return { columns, rows: '', writes, hasChanged: changes > 0, changes: Number(changes), lastRowId };
         }
         return this.#counted(compiled, columns, '', before);
       }
@@ -327,12 +339,12 @@ export class Connection {
   }
 
   #counted({ writes }: Compiled, columns: string, rows: string, before: unknown): StatementRows {
-    if (!writes) return { columns, rows, writes, changes: 0, lastRowId: 0 };
+    if (!writes) return { columns, rows, writes, hasChanged: false, changes: 0, lastRowId: 0 };
     const row = this.#totals.get();
     const total = numberIn(row, 0);
     const changes = total - (typeof before === 'number' ? before : numberIn(before, 0));
     this.#changes = total;
-    return { columns, rows, writes, changes, lastRowId: numberIn(row, 1) };
+    return { columns, rows, writes, hasChanged: changes > 0, changes, lastRowId: numberIn(row, 1) };
   }
 
   #forget(compiled: Compiled): void {

@@ -160,10 +160,10 @@ function runQueries(connection: Connection, queries: readonly Query[], isInTrans
 
 function runQuery(connection: Connection, sql: string, values: readonly SqliteValue[], room: number): string {
   const started = performance.now();
-  const { columns, rows, writes, changes, lastRowId } = connection.run(sql, values, room);
+  const { columns, rows, writes, hasChanged, changes, lastRowId } = connection.run(sql, values, room);
   const duration = Math.round((performance.now() - started) * 1000) / 1000;
   return writes
-    ? `[[${columns}],[${rows}],${duration},${changes},${lastRowId}]`
+    ? `[[${columns}],[${rows}],${duration},${changes},${lastRowId},${hasChanged}]`
     : `[[${columns}],[${rows}],${duration}]`;
 }
 
