@@ -1,4 +1,5 @@
 import type { BucketEngine, Condition, EtagPattern, ObjectRecord } from '../bindings/bucket/engine.js';
+import { parseHttpDate } from '../bindings/http-date.js';
 import { invalidArgument, S3Error } from './wire/errors.js';
 
 /** Conditional headers: https://www.rfc-editor.org/rfc/rfc9110#section-13 */
@@ -79,8 +80,7 @@ function parseEtags(name: string, text: string): EtagPattern[] {
 }
 
 function parseDate(text: string | undefined): number | undefined {
-  const time = Date.parse(text ?? '');
-  return Number.isNaN(time) ? undefined : wholeSeconds(time);
+  return text === undefined ? undefined : parseHttpDate(text);
 }
 
 function wholeSeconds(time: number): number {

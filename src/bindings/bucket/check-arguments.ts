@@ -1,5 +1,6 @@
 import { objectFrom } from '../../quotas/host/chosen-names.js';
 import { isObject } from '../../quotas/schema/describe.js';
+import { parseHttpDate } from '../http-date.js';
 import { parseRangeHeader } from './byte-range.js';
 import type { WireArguments } from './client/calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
@@ -201,10 +202,9 @@ function checkConditionHeaders(method: BucketMethod, headers: UncheckedFields): 
   };
 }
 
-/** RFC 7232 section 3.3 and 3.4: an invalid date is ignored. */
+/** RFC 9110 sections 13.1.3 and 13.1.4: an invalid date is ignored. */
 function headerDate(value: unknown): number | undefined {
-  const date = typeof value === 'string' ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(date) ? undefined : date;
+  return typeof value === 'string' ? parseHttpDate(value) : undefined;
 }
 
 /** `*`, or entity tags with commas between them (RFC 7232 section 2.3). */

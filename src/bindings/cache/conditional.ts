@@ -2,6 +2,7 @@
  * How a kept response answers a request: whole, in parts, or not at all because the client has it. @see
  * https://httpwg.org/specs/rfc9110.html#precedence
  */
+import { parseHttpDate } from '../http-date.js';
 import { type ByteSpan, rangesOf } from './byte-ranges.js';
 import { headerOf } from './header-values.js';
 import type { EntryHead } from './store/entry-codec.js';
@@ -48,7 +49,8 @@ function opaque(etag: string): string {
 
 function isNotNewer(lastModified: string | undefined, since: string): boolean {
   if (lastModified === undefined) return false;
-  return Date.parse(lastModified) <= Date.parse(since);
+  const [kept, given] = [parseHttpDate(lastModified), parseHttpDate(since)];
+  return kept !== undefined && given !== undefined && kept <= given;
 }
 
 /** If-Range: a part is of use only to those that have the rest of the same response. */

@@ -67,6 +67,8 @@ contract('get() takes conditions as Headers', async (t, { bucket, now }) => {
     [{ 'If-Unmodified-Since': date(-1000) }, false],
     [{ 'If-Unmodified-Since': date(-1000), 'If-Match': etag }, true],
     [{ 'If-Modified-Since': 'nonsense' }, true],
+    [{ 'If-Modified-Since': new Date(now + 60_000).toISOString() }, true],
+    [{ 'If-Unmodified-Since': new Date(now - 60_000).toISOString() }, true],
     [{ 'If-Range': '"x"' }, true],
   ];
   for (const [headers, holds] of cases) {

@@ -1,0 +1,46 @@
+/** Dates of HTTP: RFC 9110 section 5.6.7. `Date.parse()` takes many other texts, and what is no date has to be ignored. */
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const TIME = '(?<time>\\d\\d:\\d\\d:\\d\\d)';
+const MONTH = `(?<month>${MONTHS.join('|')})`;
+
+const FORMS: readonly RegExp[] = [
+  // Sun, 06 Nov 1994 08:49:37 GMT
+  new RegExp(`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (?<day>\\d\\d) ${MONTH} (?<year>\\d{4}) ${TIME} GMT$`),
+  // Sunday, 06-Nov-94 08:49:37 GMT
+  new RegExp(`^(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, (?<day>\\d\\d)-${MONTH}-(?<year>\\d\\d) ${TIME} GMT$`),
+  // Sun Nov  6 08:49:37 1994
+  new RegExp(`^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ${MONTH} (?<day>\\d\\d| \\d) ${TIME} (?<year>\\d{4})$`),
+];
+
+/** The time in milliseconds since the epoch; undefined for a text in none of the three forms. */
+export function parseHttpDate(text: string, nowMs = Date.now()): number | undefined {
+  const trimmed = text.trim();
+  for (const form of FORMS) {
+    const groups = form.exec(trimmed)?.groups;
+    if (groups === undefined) continue;
+    const { day = '', month = '', year = '', time = '' } = groups;
+    return timeOf(fullYear(year, nowMs), MONTHS.indexOf(month), Number(day), time);
+  }
+  return undefined;
+}
+
+function timeOf(year: number, month: number, day: number, time: string): number | undefined {
+  const [hour = 0, minute = 0, second = 0] = time.split(':').map(Number);
+  // A leap second is the last of its minute here.
+  if (hour > 23 || minute > 59 || second > 60) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month, day);
+  // The 30th of February is the 2nd of March by now.
+  if (date.getUTCMonth() !== month || date.getUTCDate() !== day) return undefined;
+  return date.setUTCHours(hour, minute, Math.min(second, 59));
+}
+
+/** Of two digits: a year that is more than 50 years ahead is the last one in the past that ends like this. */
+function fullYear(digits: string, nowMs: number): number {
+  const year = Number(digits);
+  if (digits.length > 2) return year;
+  const now = new Date(nowMs).getUTCFullYear();
+  const inCentury = now - (now % 100) + year;
+  return inCentury > now + 50 ? inCentury - 100 : inCentury;
+}
