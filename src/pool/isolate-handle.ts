@@ -51,6 +51,8 @@ export interface InvocationPort extends ExchangeListener {
   onPassThrough(): void;
   onNoRetry(): void;
   onHandlerFailed(failure: HandlerFailure): void;
+  /** A promise given to waitUntil was rejected. */
+  onWaitRejected?(failure: HandlerFailure): void;
   /** The function has said what becomes of a message of its batch, or of all of them; NaN seconds for no delay. Only a queue listens. */
   onQueueWord?(word: number, index: number, delaySeconds: number): void;
   /** The function calls a service. `head` was written by the function; `body` is a view, whole when `isComplete`. */
@@ -438,10 +440,10 @@ export class IsolateHandle implements ChannelOwner {
         port.onNoRetry();
         return;
       case SignalKind.HandlerFailed:
-        if (payload.length > MAX_FAILURE_BYTES) {
-          throw new ProtocolError(`The failure of a handler has ${payload.length} bytes`);
-        }
-        port.onHandlerFailed(parseHandlerFailure(payload.toString('utf8')));
+        port.onHandlerFailed(failureIn(payload));
+        return;
+      case SignalKind.WaitRejected:
+        port.onWaitRejected?.(failureIn(payload));
         return;
       case SignalKind.CallRead:
         if (payload.length >= 4) port.onCallRead(payload.readUInt32LE(0));
@@ -548,4 +550,12 @@ export class IsolateGone extends Error {
     this.reason = reason;
     this.figures = figures;
   }
+}
+
+/** @throws ProtocolError */
+function failureIn(payload: Buffer): HandlerFailure {
+  if (payload.length > MAX_FAILURE_BYTES) {
+    throw new ProtocolError(`The failure of a handler has ${payload.length} bytes`);
+  }
+  return parseHandlerFailure(payload.toString('utf8'));
 }

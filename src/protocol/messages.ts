@@ -73,6 +73,8 @@ export enum SignalKind {
   QueueWord = 16,
   /** Isolate to host: noRetry was called. */
   NoRetry = 20,
+  /** Isolate to host: a promise given to waitUntil was rejected, which does not fail the event; JSON of HandlerFailure. */
+  WaitRejected = 21,
 }
 
 export enum DoneFlag {

@@ -101,6 +101,26 @@ for (const isolation of ISOLATIONS) {
     t.true(logs.some(event => event.message.startsWith('Log truncated')));
   });
 
+  test(`the notice that a log is truncated comes after the line that was cut (${isolation})`, async t => {
+    const host = hosts.get(isolation);
+    if (host === undefined) throw new Error('No host');
+    const name = `f${++serial}`;
+    const fn = await host.load(
+      `export default { fetch() { console.log('a'.repeat(250)); console.log('b'.repeat(200)); console.log('c'); return new Response(''); } }`,
+      { name, limits: { logBytes: 300 } },
+    );
+    const lines: string[] = [];
+    const listener = (event: LogEvent): void => {
+      if (event.function === name) lines.push(event.message.slice(0, 13));
+    };
+    host.on('log', listener);
+    t.teardown(() => host.off('log', listener));
+    const over = nextInvocation(host, event => event.function === name);
+    await textOf(fn.fetch('http://x/'));
+    await over;
+    t.deepEqual(lines, ['a'.repeat(13), 'b'.repeat(13), 'Log truncated']);
+  });
+
   test(`stacks go on through asynchronous functions and name no file of the host (${isolation})`, async t => {
     const { fn, name } = await load(
       isolation,

@@ -148,7 +148,9 @@ export class Invocation implements ContextOwner {
   }
 
   /** A promise of waitUntil was rejected, which is logged. */
-  waitFailed(_error: unknown): void {}
+  waitFailed(error: unknown): void {
+    notify(Op.WaitRejected, this.id, describeFailure(error, 'EDGE_HANDLER_THREW'));
+  }
 
   /** The handler has failed. */
   failed(failure: string): void {
@@ -181,7 +183,8 @@ class ScheduledInvocation extends Invocation {
   #isNoRetry = false;
 
   override waitFailed(error: unknown): void {
-    this.#failure ??= describeFailure(error, 'EDGE_HANDLER_THREW');
+    if (this.#failure === undefined) this.#failure = describeFailure(error, 'EDGE_HANDLER_THREW');
+    else super.waitFailed(error);
   }
 
   override failed(failure: string): void {
@@ -194,7 +197,9 @@ class ScheduledInvocation extends Invocation {
   }
 
   protected override ending(): void {
-    if (this.#failure !== undefined && !this.#hasFailed) notify(Op.WaitFailed, this.id, this.#failure);
+    if (this.#failure !== undefined) {
+      notify(this.#hasFailed ? Op.WaitRejected : Op.WaitFailed, this.id, this.#failure);
+    }
   }
 }
 
@@ -211,7 +216,9 @@ class QueueInvocation extends Invocation {
   }
 
   override waitFailed(error: unknown): void {
-    this.#heldFailure ??= { error };
+    // The first one of a batch that waits for them is what its handler fails with.
+    if (!waitsForHeld || this.#heldFailure !== undefined) super.waitFailed(error);
+    else this.#heldFailure = { error };
   }
 
   override failed(failure: string): void {

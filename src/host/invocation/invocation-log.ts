@@ -3,7 +3,7 @@ import type { LimitWarnings } from '../../quotas/limit-warnings.js';
 import type { LogLevel } from '../events.js';
 import type { InvocationContext } from './invocation-context.js';
 import { LogBudget } from './limits/log-budget.js';
-import type { RecordedLog, TraceLog } from './trace/trace-item.js';
+import type { RecordedLog, TraceException, TraceLog } from './trace/trace-item.js';
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
@@ -19,6 +19,7 @@ export class InvocationLog {
   #lines = 0;
   /** Kept when somebody watches. */
   #kept: TraceLog[] | undefined;
+  #exceptions: TraceException[] | undefined;
   #keptBytes = 0;
 
   constructor(context: InvocationContext, id: string, requestHead: string, warnings: LimitWarnings) {
@@ -37,26 +38,51 @@ export class InvocationLog {
   /** What was recorded for those who watch, which is no longer kept. */
   takeRecorded(): RecordedLog {
     const logs = this.#kept ?? [];
+    const exceptions = this.#exceptions ?? [];
     this.#kept = undefined;
+    this.#exceptions = undefined;
     this.#context.share.bytes.countHeap(-this.#keptBytes);
     this.#keptBytes = 0;
-    return { logs, isTruncated: this.#budget.isTruncated, hasHead: this.#hasHead };
+    return { logs, exceptions, isTruncated: this.#budget.isTruncated, hasHead: this.#hasHead };
   }
 
   /** Records a line and hands it on. */
   write(level: number, message: string): void {
-    const recorded = this.record(message);
+    const wasTruncated = this.#budget.isTruncated;
+    const recorded = this.#admit(message);
     if (recorded !== null) this.#emit(LEVELS[level] ?? 'log', recorded);
+    // Behind the line that was cut.
+    if (!wasTruncated) this.#noteTruncation();
   }
 
   /** What is left of a text that counts to the limit; null when nothing of it is. */
   record(text: string): string | null {
-    const { logBytes } = this.#context.limits;
-    const recorded = this.#budget.admit(text, () => {
-      this.#emit('warn', `Log truncated: limit logBytes is ${logBytes} (option limits.logBytes)`);
-    });
-    this.#warnings.note('logBytes', this.#budget.usedBytes, logBytes);
+    const wasTruncated = this.#budget.isTruncated;
+    const recorded = this.#admit(text);
+    if (!wasTruncated) this.#noteTruncation();
     return recorded;
+  }
+
+  /** Keeps an exception for those who watch. */
+  exception(name: string, text: string, trace: string): void {
+    const message = this.record(text);
+    if (message === null) return;
+    const stack = this.record(trace) ?? '';
+    this.#exceptions ??= [];
+    this.#exceptions.push({ timestamp: Date.now(), name, message, ...(stack !== '' && { stack }) });
+    this.#count(name.length + message.length + stack.length);
+  }
+
+  #admit(text: string): string | null {
+    const recorded = this.#budget.admit(text);
+    this.#warnings.note('logBytes', this.#budget.usedBytes, this.#context.limits.logBytes);
+    return recorded;
+  }
+
+  #noteTruncation(): void {
+    if (!this.#budget.isTruncated) return;
+    const { logBytes } = this.#context.limits;
+    this.#emit('warn', `Log truncated: limit logBytes is ${logBytes} (option limits.logBytes)`);
   }
 
   #emit(level: LogLevel, message: string): void {
@@ -70,6 +96,10 @@ export class InvocationLog {
   #keep(line: TraceLog, characters: number): void {
     this.#kept ??= [];
     this.#kept.push(line);
+    this.#count(characters);
+  }
+
+  #count(characters: number): void {
     const bytes = LINE_BYTES + 2 * characters;
     this.#keptBytes += bytes;
     this.#context.share.bytes.countHeap(bytes);

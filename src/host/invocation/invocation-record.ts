@@ -117,6 +117,11 @@ export class InvocationRecord {
     this.#error = handlerError(this.context.function, failure, message, stack);
   }
 
+  /** A promise that waitUntil was given. It fails nothing, so only those who watch are told. */
+  waitRejected({ name, message, stack }: HandlerFailure): void {
+    if (this.context.tails.isWatched) this.#recorded().exception(name, message, stack);
+  }
+
   #recorded(): InvocationLog {
     // What a tail is about was recorded where it happened.
     const head = this.kind === 'tail' ? '' : this.start.head;

@@ -168,7 +168,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   checkProgress(nowMs: number): void {
-    if (this.#record.kind !== 'fetch' || this.#state === 'over') return;
+    const isBounded = this.#context.idleHttpMs !== Number.POSITIVE_INFINITY;
+    if (!isBounded || this.#record.kind !== 'fetch' || this.#state === 'over') return;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;
     const events = this.#record.logLines + (this.#calls?.accounting.subrequests ?? 0) + (this.#peer?.called ?? 0);
     const moved = receivedBytes + takenBytes + sentBytes + events + (this.#bill?.ms ?? 0);
@@ -279,6 +280,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   onHandlerFailed(failure: HandlerFailure): void {
     this.#record.handlerFailed(failure);
+  }
+
+  onWaitRejected(failure: HandlerFailure): void {
+    this.#record.waitRejected(failure);
   }
 
   onLog(level: number, message: string): void {

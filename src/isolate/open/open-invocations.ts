@@ -123,6 +123,10 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#parts.channel?.signal(id, SignalKind.HandlerFailed, failure);
   }
 
+  waitRejected({ id }: GuestExchange, failure: string): void {
+    this.#parts.channel?.signal(id, SignalKind.WaitRejected, failure);
+  }
+
   passThrough({ id }: GuestExchange): void {
     this.#parts.channel?.signal(id, SignalKind.PassThrough, '');
   }

@@ -26,6 +26,7 @@ export interface ExchangeHost {
   /** An answer is about to go out; the invocation may be ended for it. */
   beforeReply(invocation: GuestExchange): void;
   failed(invocation: GuestExchange, failure: string): void;
+  waitRejected(invocation: GuestExchange, failure: string): void;
   passThrough(invocation: GuestExchange): void;
   noRetry(invocation: GuestExchange): void;
   handled(invocation: GuestExchange): void;
@@ -113,6 +114,10 @@ export function exchangeOps(host: ExchangeHost, context: Pick<OpContext, 'leaveB
     },
     [Op.WaitFailed]: (id, failure) => {
       host.failed(invocation(id), checkedText(failure, MAX_FAILURE_CHARACTERS));
+      return undefined;
+    },
+    [Op.WaitRejected]: (id, failure) => {
+      host.waitRejected(invocation(id), checkedText(failure, MAX_FAILURE_CHARACTERS));
       return undefined;
     },
     [Op.Done]: id => {

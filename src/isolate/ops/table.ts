@@ -54,6 +54,8 @@ export enum Op {
   NoRetry,
   /** (invocation, text as that of ReplyFailed): a promise given to waitUntil was rejected, and that fails the event. Once, and not with ReplyFailed. */
   WaitFailed,
+  /** (invocation, text as that of ReplyFailed): a promise given to waitUntil was rejected, for those who watch. The event goes on. */
+  WaitRejected,
   /** (invocation): all that waitUntil was given has settled. */
   Done,
   /** (invocation): waitUntil was called, see held-work.ts. Fails for the handler of a client that is gone. */

@@ -20,7 +20,7 @@ test('tail functions that nothing waits for are forgotten', async t => {
       wallMs: 0,
       error: undefined,
       thrown: undefined,
-      recorded: () => ({ logs: [], isTruncated: false, hasHead: true }),
+      recorded: () => ({ logs: [], exceptions: [], isTruncated: false, hasHead: true }),
     });
     await new Promise(resolve => setImmediate(resolve));
   }

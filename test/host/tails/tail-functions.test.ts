@@ -11,6 +11,37 @@ async function watched(host: EdgeHost, name = 'watcher'): Promise<readonly Recor
 }
 
 for (const isolation of ISOLATIONS) {
+  test(`exceptions of an item list what promises of waitUntil were rejected with (${isolation})`, async t => {
+    const host = newHost(t, { isolation });
+    await host.load(WATCHER, { name: 'watcher' });
+    const fn = await host.load(
+      `export default {
+         fetch(request, env, ctx) {
+           ctx.waitUntil(Promise.reject(new RangeError('first')));
+           ctx.waitUntil(scheduler.wait(5).then(() => { throw 'second'; }));
+           if (request.method === 'POST') throw new Error('handler');
+           return new Response('fine');
+         },
+         scheduled(event, env, ctx) {
+           ctx.waitUntil(Promise.reject(new RangeError('first')));
+           ctx.waitUntil(scheduler.wait(5).then(() => { throw 'second'; }));
+         },
+       };`,
+      { name: 'watched', tails: ['watcher'] },
+    );
+    const seen = async (run: () => Promise<unknown>): Promise<unknown> => {
+      const items = watched(host);
+      await run().catch(() => {});
+      const [item] = (await items) as readonly { outcome: string; exceptions: { name: string; message: string }[] }[];
+      return [item?.outcome, item?.exceptions.map(({ name, message }) => `${name}: ${message}`).sort()];
+    };
+    const both = ['Error: second', 'RangeError: first'];
+    t.deepEqual(await seen(() => textOf(fn.fetch('https://example.com/'))), ['ok', both]);
+    const all = ['Error: handler', ...both].sort();
+    t.deepEqual(await seen(() => textOf(fn.fetch('https://example.com/', { method: 'POST' }))), ['exception', all]);
+    t.deepEqual(await seen(() => fn.scheduled()), ['exception', both]);
+  });
+
   test(`a tail function gets what another has logged and thrown (${isolation})`, async t => {
     const host = newHost(t, { isolation });
     await host.load(WATCHER, { name: 'watcher' });

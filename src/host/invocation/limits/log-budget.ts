@@ -26,10 +26,8 @@ export class LogBudget {
    * The part of a text that is to be recorded: all of it; its beginning, when it is the one that passes the limit; and null for everything
    * after that. Bytes are those of UTF-8, and no character is cut in two. An empty text counts as one byte, or their number would be
    * unlimited.
-   *
-   * @param onTruncated called once, when the limit is passed: record that something is missing
    */
-  admit(text: string, onTruncated?: () => void): string | null {
+  admit(text: string): string | null {
     if (this.#isTruncated) return null;
     const left = this.#logBytes - this.#usedBytes;
     const bytes = Math.max(1, Buffer.byteLength(text));
@@ -38,7 +36,6 @@ export class LogBudget {
       return text;
     }
     this.#isTruncated = true;
-    onTruncated?.();
     const part = cut(text, left);
     this.#usedBytes += Buffer.byteLength(part);
     return part === '' ? null : part;

@@ -89,6 +89,8 @@ export interface TraceItem {
 /** What is kept of an invocation for those who watch it. */
 export interface RecordedLog {
   readonly logs: readonly TraceLog[];
+  /** What promises that waitUntil was given were rejected with, where that has not ended the invocation. */
+  readonly exceptions: readonly TraceException[];
   /** More was logged than the limit allows. */
   readonly isTruncated: boolean;
   /** The head of the request has fitted into the limit. */
@@ -125,7 +127,7 @@ export interface TracedInvocation {
 
 export function traceItem(record: TracedInvocation): TraceItem {
   const { context, start, outcome, cpuMs, wallMs } = record;
-  const { logs, isTruncated, hasHead } = record.recorded();
+  const { logs, exceptions, isTruncated, hasHead } = record.recorded();
   const endedAt = Date.now();
   return {
     scriptName: context.function,
@@ -136,7 +138,7 @@ export function traceItem(record: TracedInvocation): TraceItem {
     eventTimestamp: Math.round(endedAt - wallMs),
     event: eventOf(start, record.status, hasHead),
     logs,
-    exceptions: exceptionsOf(record, endedAt),
+    exceptions: [...exceptionsOf(record, endedAt), ...exceptions],
     diagnosticsChannelEvents: [],
     scriptTags: [],
     entrypoint: null,
