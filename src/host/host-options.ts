@@ -130,7 +130,7 @@ export interface EdgeHostOptions {
   readonly sleepingWebSockets?: number;
   /**
    * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a call,
-   * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default 3600000 (one hour)
+   * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default Infinity
    */
   readonly idleHttpMs?: number;
   /**
@@ -271,7 +271,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     sleepingWebSockets: 32_768,
     hostHeapBytes: defaultHeapBytes(),
     hostBufferBytes: partOfMemory(4),
-    idleHttpMs: 3_600_000,
+    idleHttpMs: Number.POSITIVE_INFINITY,
     unreadMs: 60_000,
     connectionSlotRelease: 'body',
     egress: {},
