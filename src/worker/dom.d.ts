@@ -75,12 +75,20 @@ declare global {
     readonly webSocket: WebSocket | null;
   }
 
+  interface ReadableStreamBYOBReader {
+    /** Not of the standard: as `read(view, { min })`, but what comes last has `done: false`, and the next read the end. */
+    readAtLeast<T extends ArrayBufferView>(min: number, view: T): Promise<ReadableStreamReadResult<T>>;
+  }
+
   /** Bytes in, the same bytes out. */
   interface IdentityTransformStream {
     readonly readable: ReadableStream<Uint8Array>;
     readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
   }
-  var IdentityTransformStream: { prototype: IdentityTransformStream; new (): IdentityTransformStream };
+  var IdentityTransformStream: {
+    prototype: IdentityTransformStream;
+    new (strategy?: { highWaterMark?: number }): IdentityTransformStream;
+  };
 
   /** Exactly the given number of bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
   interface FixedLengthStream {
@@ -89,7 +97,7 @@ declare global {
   }
   var FixedLengthStream: {
     prototype: FixedLengthStream;
-    new (expectedLength: number | bigint): FixedLengthStream;
+    new (expectedLength: number | bigint, strategy?: { highWaterMark?: number }): FixedLengthStream;
   };
 
   /** Digests what is written: `await readable.pipeTo(stream); await stream.digest`. */

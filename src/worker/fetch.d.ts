@@ -109,7 +109,7 @@ interface RequestInit {
   /** Kept, and of no effect: as are the other options that only browsers act on. */
   cache?: RequestCache;
   credentials?: RequestCredentials;
-  /** Has to be there when the body is a stream. */
+  /** May be left out, also when the body is a stream. */
   duplex?: 'half';
   headers?: HeadersInit;
   integrity?: string;

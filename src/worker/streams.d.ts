@@ -91,6 +91,8 @@ interface ReadableStreamBYOBReader extends ReadableStreamGenericReader {
     view: T,
     options?: ReadableStreamBYOBReaderReadOptions,
   ): Promise<ReadableStreamReadResult<T>>;
+  /** Not of the standard: as `read(view, { min })`, but what comes last has `done: false`, and the next read the end. */
+  readAtLeast<T extends ArrayBufferView>(min: number, view: T): Promise<ReadableStreamReadResult<T>>;
   releaseLock(): void;
 }
 declare var ReadableStreamBYOBReader: {
@@ -237,7 +239,10 @@ interface IdentityTransformStream {
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly writable: WritableStream<BufferSource>;
 }
-declare var IdentityTransformStream: { prototype: IdentityTransformStream; new (): IdentityTransformStream };
+declare var IdentityTransformStream: {
+  prototype: IdentityTransformStream;
+  new (strategy?: { highWaterMark?: number }): IdentityTransformStream;
+};
 
 /** Exactly the given number of bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
 interface FixedLengthStream {
@@ -246,7 +251,7 @@ interface FixedLengthStream {
 }
 declare var FixedLengthStream: {
   prototype: FixedLengthStream;
-  new (expectedLength: number | bigint): FixedLengthStream;
+  new (expectedLength: number | bigint, strategy?: { highWaterMark?: number }): FixedLengthStream;
 };
 
 type CompressionFormat = 'deflate' | 'deflate-raw' | 'gzip';

@@ -40,6 +40,7 @@ const DROPPED: ReadonlySet<string> = new Set([
   'age',
   'connection',
   'content-length',
+  'content-range',
   'keep-alive',
   'proxy-authenticate',
   'proxy-connection',

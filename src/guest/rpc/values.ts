@@ -148,7 +148,7 @@ export function receiveValue(text: string, parts: Parts, stubOf: (index: number)
       case 'Q': {
         const init = { __proto__: null, method: first, redirect: list[3], headers: pairsOf(inner(list[4])) };
         const body = inner(list[5]);
-        return new Request(list[2], body === null ? init : { ...init, body, duplex: 'half' });
+        return new Request(list[2], body === null ? init : { ...init, body });
       }
       default:
         return undefined;

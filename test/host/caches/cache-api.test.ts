@@ -252,6 +252,32 @@ test('ranges are answered with 206 and 416, and ignored where they have a syntax
   }
 });
 
+for (const isolation of ISOLATIONS) {
+  test(`a hit has the Content-Range of its own part alone (${isolation})`, async t => {
+    const fn = await functionWith(
+      t,
+      `${RUN}
+      const seen = [];
+      for (const range of ['', 'bytes 0-9/10']) {
+        await cache.put(KEY, kept('0123456789', { 'content-range': range }));
+        for (const asked of ['bytes=2-5', 'bytes=50-', 'bytes=0-0,2-3', undefined]) {
+          const hit = await cache.match(new Request(KEY, { headers: asked === undefined ? {} : { range: asked } }));
+          seen.push([hit.status, hit.headers.get('content-range')]);
+        }
+      }
+      return seen;`,
+      { isolation },
+    );
+    const expected = [
+      [206, 'bytes 2-5/10'],
+      [416, 'bytes */10'],
+      [206, null],
+      [200, null],
+    ];
+    t.deepEqual(await resultOf(fn), [...expected, ...expected]);
+  });
+}
+
 test('put() keeps nothing of a body that fails, and what was there before stays', async t => {
   const fn = await functionWith(
     t,

@@ -1,6 +1,16 @@
 /** DOMException. @see https://webidl.spec.whatwg.org/#idl-DOMException */
 import { rememberStack } from '../../errors.ts';
-import { RangeErrorCtor, setPrototypeOf } from '../../primordials.ts';
+import {
+  construct,
+  ErrorCtor,
+  RangeErrorCtor,
+  setPrototypeOf,
+  TypeErrorCtor,
+  uncurry,
+  WeakMapCtor,
+  weakMapGet,
+  weakMapSet,
+} from '../../primordials.ts';
 import { defineConstants, defineInterface, toDictionary, toDOMString, toDouble } from './idl.ts';
 
 /** The legacy codes by constant; a name has the code of its constant, all others have 0. */
@@ -59,32 +69,45 @@ const CODE_BY_NAME: { readonly [name: string]: number } = {
 } as never; // __proto__: null makes it an object without inherited names
 
 /** Whether the value is a DOMException of this realm, independent of its prototype. */
-export let isDOMException: (value: unknown) => value is DOMException;
+export function isDOMException(value: unknown): value is DOMException {
+  return typeof value === 'object' && value !== null && weakMapHas(fields, value);
+}
+
+interface Fields {
+  readonly message: string;
+  readonly name: string;
+}
+
+const fields = new WeakMapCtor<object, Fields>();
+const weakMapHas = uncurry(WeakMap.prototype.has) as (self: WeakMap<object, Fields>, key: object) => boolean;
+
+function fieldsOf(exception: DOMException): Fields {
+  const found = weakMapGet(fields, exception);
+  if (found === undefined) throw new TypeErrorCtor('The receiver is not a DOMException');
+  return found;
+}
 
 export class DOMException {
-  #name: string;
-  #message: string;
-
   constructor(message: unknown = '', name: unknown = 'Error') {
-    this.#message = toDOMString(message);
-    this.#name = toDOMString(name);
-    rememberStack(this);
+    const own = { message: toDOMString(message), name: toDOMString(name) };
+    // An object of the Error constructor has the slot by which Error.isError() and the engine know errors.
+    const exception = construct(ErrorCtor, [], new.target) as this; // it has the prototype of new.target
+    weakMapSet(fields, exception, own);
+    rememberStack(exception);
+    // biome-ignore lint/correctness/noConstructorReturn: see above
+    return exception;
   }
 
   get name(): string {
-    return this.#name;
+    return fieldsOf(this).name;
   }
 
   get message(): string {
-    return this.#message;
+    return fieldsOf(this).message;
   }
 
   get code(): number {
-    return CODE_BY_NAME[this.#name] ?? 0;
-  }
-
-  static {
-    isDOMException = (value): value is DOMException => typeof value === 'object' && value !== null && #name in value;
+    return CODE_BY_NAME[fieldsOf(this).name] ?? 0;
   }
 }
 

@@ -30,6 +30,7 @@ const MEMBERS: readonly (readonly [string, number])[] = [
   ['context', BYTES],
   ['counter', BYTES],
   ['customization', BYTES],
+  ['domainSeparation', NUMBER],
   ['functionName', BYTES],
   ['hash', ALGORITHM],
   ['info', BYTES],

@@ -1,16 +1,16 @@
 /** Streams of this platform that hand bytes through: IdentityTransformStream, and FixedLengthStream, whose length is known beforehand. */
-import { RangeErrorCtor, TypeErrorCtor, typedArrayLength } from '../../primordials.ts';
-import { type BufferSource, copyOf, isBufferSource } from '../base/buffers.ts';
-import { defineInterface, requireArguments } from '../base/idl.ts';
-import { createTransform, type ReadableStream, type Transform, type WritableStream } from '../streams/streams.ts';
+import { RangeErrorCtor } from '../../primordials.ts';
+import { defineInterface, requireArguments, toDictionary } from '../base/idl.ts';
+import { createBytesTransform } from '../streams/bytes-transform.ts';
+import type { ReadableStream, Transform, WritableStream } from '../streams/streams.ts';
 import { setStreamLength } from './body.ts';
 
 /** Bytes in, the same bytes out. */
 export class IdentityTransformStream {
   readonly #transform: Transform;
 
-  constructor() {
-    this.#transform = createBytesTransform(undefined);
+  constructor(strategy: unknown = undefined) {
+    this.#transform = createBytesTransform(undefined, highWaterMarkOf(strategy));
   }
 
   get readable(): ReadableStream {
@@ -26,7 +26,7 @@ export class IdentityTransformStream {
 export class FixedLengthStream {
   readonly #transform: Transform;
 
-  constructor(expectedLength: unknown) {
+  constructor(expectedLength: unknown, strategy: unknown = undefined) {
     requireArguments(arguments.length, 1, 'FixedLengthStream constructor');
     const length = typeof expectedLength === 'bigint' ? Number(expectedLength) : +(expectedLength as number); // unary plus is ToNumber
     if (!(length >= 0 && length <= Number.MAX_SAFE_INTEGER) || length % 1 !== 0) {
@@ -34,7 +34,7 @@ export class FixedLengthStream {
         `FixedLengthStream constructor: the length must be a whole number of bytes, given ${length}`,
       );
     }
-    this.#transform = createBytesTransform(length);
+    this.#transform = createBytesTransform(length, highWaterMarkOf(strategy));
     setStreamLength(this.#transform.readable, length);
   }
 
@@ -50,23 +50,8 @@ export class FixedLengthStream {
 defineInterface(IdentityTransformStream);
 defineInterface(FixedLengthStream);
 
-function createBytesTransform(expected: number | undefined): Transform {
-  let total = 0;
-  return createTransform({
-    transform(chunk, enqueue) {
-      if (!isBufferSource(chunk))
-        throw new TypeErrorCtor('A chunk of the stream is neither an ArrayBuffer nor a view of one');
-      const bytes = copyOf(chunk as BufferSource);
-      total += typedArrayLength(bytes);
-      if (expected !== undefined && total > expected) {
-        throw new TypeErrorCtor(`FixedLengthStream: ${total} bytes were written, ${expected} are expected`);
-      }
-      if (typedArrayLength(bytes) > 0) enqueue(bytes);
-    },
-    flush() {
-      if (expected !== undefined && total < expected) {
-        throw new TypeErrorCtor(`FixedLengthStream: ${total} bytes were written, ${expected} are expected`);
-      }
-    },
-  });
+/** In bytes. Undefined: one chunk. */
+function highWaterMarkOf(strategy: unknown): number | undefined {
+  const given = toDictionary(strategy, 'The strategy of the stream')?.highWaterMark;
+  return given === undefined ? undefined : +(given as number); // unary plus is ToNumber
 }

@@ -4,7 +4,13 @@ import { op, opAsync, opNumber } from '../../bridge.ts';
 import { TypeErrorCtor, typedArrayLength, typedArraySubarray, Uint8ArrayCtor } from '../../primordials.ts';
 import { type BufferSource, copyOf, isBufferSource } from '../base/buffers.ts';
 import { defineInterface, requireArguments, toEnum } from '../base/idl.ts';
-import { createTransform, type ReadableStream, type Transform, type WritableStream } from './streams.ts';
+import {
+  createTransform,
+  type ReadableStream,
+  type Transform,
+  type Transformer,
+  type WritableStream,
+} from './streams.ts';
 
 const FORMATS = ['deflate', 'deflate-raw', 'gzip'] as const;
 const NUMBERS = {
@@ -15,6 +21,8 @@ const NUMBERS = {
 } as unknown as Record<(typeof FORMATS)[number], CompressFormat>; // without inherited names
 
 const PIECE_BYTES = 65_536;
+/** How much output waits for a reader before a write does, so that code can write all and read afterwards. */
+const BUFFERED_BYTES = 262_144;
 const NOTHING = new Uint8ArrayCtor(0);
 
 export class CompressionStream {
@@ -69,7 +77,7 @@ function createCodecTransform(format: unknown, isDecompressing: 0 | 1): Transfor
     }
   }
 
-  return createTransform({
+  const transformer: Transformer = {
     async transform(chunk, enqueue) {
       if (!isBufferSource(chunk))
         throw new TypeErrorCtor('A chunk of the stream is neither an ArrayBuffer nor a view of one');
@@ -83,7 +91,8 @@ function createCodecTransform(format: unknown, isDecompressing: 0 | 1): Transfor
       close();
     },
     cancel: close,
-  });
+  };
+  return createTransform(transformer, BUFFERED_BYTES);
 
   function close(): void {
     if (codec !== undefined) op(Op.CompressClose, codec);

@@ -17,6 +17,11 @@ export function queueMicrotask(callback: () => void): void {
   promiseThen(resolved, callback);
 }
 
+/** What the callback returns or throws, as a promise. */
+export function afterMicrotask<T>(callback: () => T | Promise<T>): Promise<T> {
+  return promiseThen(resolved, callback) as Promise<T>; // the callback is the only branch
+}
+
 /** A buffer that no other code holds, and that is about to be enqueued. */
 let given: ArrayBuffer | undefined;
 

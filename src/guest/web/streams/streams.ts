@@ -31,6 +31,7 @@ import {
 } from '../../primordials.ts';
 import { isUint8Array } from '../base/buffers.ts';
 import { structuredClone } from '../messaging/structured-clone.ts';
+import { defineReadAtLeast } from './read-at-least.ts';
 import { giveAway } from './streams-realm.ts';
 
 export {
@@ -78,6 +79,8 @@ if (iteratorPrototype !== null) setPrototypeOf(iteratorPrototype, AsyncIteratorP
 
 // A property of an older version of the standard.
 Reflect.deleteProperty(WritableStreamDefaultController.prototype, 'abortReason');
+
+defineReadAtLeast();
 
 /** The field of the polyfill that says whether a stream has been read from or cancelled. */
 interface Disturbable {
@@ -169,16 +172,9 @@ export function createByteStream(source: ByteSource): ReadableStream<Uint8Array>
   async function pull(controller: ReadableByteStreamController): Promise<void> {
     const pulled = source.pull();
     const chunk = pulled === undefined || isUint8Array(pulled) ? pulled : await pulled;
-    if (chunk !== undefined) {
-      if (source.givesAway === true) giveAway(typedArrayBuffer(chunk));
-      try {
-        enqueueBytes(controller, chunk);
-      } finally {
-        giveAway(undefined);
-      }
-      return;
-    }
-    closeWhole(controller);
+    if (chunk === undefined) closeWhole(controller);
+    else if (source.givesAway === true) enqueueOwn(controller, chunk);
+    else enqueueBytes(controller, chunk);
   }
   return new ReadableStream({
     __proto__: null,
@@ -191,6 +187,48 @@ export function createByteStream(source: ByteSource): ReadableStream<Uint8Array>
     pull,
     cancel: (reason: unknown) => source.cancel?.(reason),
   } as never); // an underlying byte source without inherited members
+}
+
+/** Takes the bytes of a stream whose source feeds it. */
+export interface ByteTarget {
+  /** The memory of the chunk belongs to the stream from now on. */
+  enqueue(chunk: Uint8Array): void;
+  close(): void;
+  error(reason: unknown): void;
+}
+
+/** A source that feeds a stream when it is asked, or beforehand. */
+export interface ByteFeed {
+  start(target: ByteTarget): void;
+  /** Called while a reader waits. It is called again only when its promise has settled. */
+  pull(): Promise<void>;
+  cancel(reason: unknown): void;
+}
+
+/** A byte stream that its source feeds. */
+export function createFedStream(feed: ByteFeed): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    __proto__: null,
+    type: 'bytes',
+    start: (controller: ReadableByteStreamController) =>
+      feed.start({
+        enqueue: chunk => enqueueOwn(controller, chunk),
+        close: () => closeWhole(controller),
+        error: reason => errorBytes(controller, reason),
+      }),
+    pull: () => feed.pull(),
+    cancel: (reason: unknown) => feed.cancel(reason),
+  } as never); // an underlying byte source without inherited members
+}
+
+/** Enqueues a chunk in memory that no other code holds. */
+function enqueueOwn(controller: ReadableByteStreamController, chunk: Uint8Array): void {
+  giveAway(typedArrayBuffer(chunk));
+  try {
+    enqueueBytes(controller, chunk);
+  } finally {
+    giveAway(undefined);
+  }
 }
 
 function closeWhole(controller: ReadableByteStreamController): void {
@@ -347,17 +385,27 @@ export interface Transformer {
   cancel?(reason: unknown): void;
 }
 
-/** "Set up a TransformStream". @see https://streams.spec.whatwg.org/#transformstream-set-up */
-export function createTransform(transformer: Transformer): Transform {
+/**
+ * "Set up a TransformStream". @see https://streams.spec.whatwg.org/#transformstream-set-up
+ *
+ * @param bufferedBytes output that may wait for a reader; its chunks are bytes then. 0: a write waits until somebody reads
+ */
+export function createTransform(transformer: Transformer, bufferedBytes = 0): Transform {
   let enqueue: (chunk: unknown) => void = () => {};
-  const stream = new TransformStream({
-    __proto__: null,
-    start: (controller: TransformStreamDefaultController<unknown>) => {
-      enqueue = chunk => enqueueTransformed(controller, chunk);
-    },
-    transform: (chunk: unknown) => transformer.transform(chunk, enqueue),
-    flush: () => transformer.flush?.(enqueue),
-    cancel: (reason: unknown) => transformer.cancel?.(reason),
-  } as never); // a transformer without inherited members
+  const stream = new TransformStream(
+    {
+      __proto__: null,
+      start: (controller: TransformStreamDefaultController<unknown>) => {
+        enqueue = chunk => enqueueTransformed(controller, chunk);
+      },
+      transform: (chunk: unknown) => transformer.transform(chunk, enqueue),
+      flush: () => transformer.flush?.(enqueue),
+      cancel: (reason: unknown) => transformer.cancel?.(reason),
+    } as never, // a transformer without inherited members
+    undefined,
+    (bufferedBytes === 0
+      ? ON_DEMAND
+      : { __proto__: null, highWaterMark: bufferedBytes, size: typedArrayLength }) as never, // a strategy without inherited members
+  );
   return { readable: getTransformReadable(stream), writable: getTransformWritable(stream) };
 }
