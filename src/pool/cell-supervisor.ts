@@ -4,7 +4,7 @@
  */
 import { delay } from 'abort-controller-x';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
-import { detached, guarded } from '../quotas/guarded.js';
+import { detached, FAULT, guarded, guardedEach } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../quotas/max-timer.js';
 import { type CellOptions, FIRST_LEASES, isProtocolBroken, MAX_LEASES } from './cell.js';
@@ -348,8 +348,11 @@ export class CellSupervisor {
         this.#refillTimer = undefined;
         const live = this.#current;
         if (live === undefined) return;
-        if (looks > 1 && live.isLoading) this.#refillSoon(looks - 1);
-        else this.#refill(live);
+        const refill = (): void => {
+          if (looks > 1 && live.isLoading) this.#refillSoon(looks - 1);
+          else this.#refill(live);
+        };
+        guarded(refill, () => endAfterFault(live))();
       }),
       REFILL_AFTER_MS,
     ).unref();
@@ -362,7 +365,7 @@ export class CellSupervisor {
     // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
     const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
     for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
-      detached(live.addSpare(this.#options.share));
+      detached(live.addSpare(this.#options.share), () => endAfterFault(live));
     }
   }
 
@@ -402,7 +405,10 @@ export class CellSupervisor {
     const { idleMs = Number.POSITIVE_INFINITY } = this.#options;
     if (isIdle && Number.isFinite(idleMs)) {
       live.idleTimer = setTimeout(
-        guarded(() => this.#endIdle(live)),
+        guarded(
+          () => this.#endIdle(live),
+          () => endAfterFault(live),
+        ),
         Math.min(idleMs, MAX_TIMER_MS),
       ).unref();
     }
@@ -415,7 +421,7 @@ export class CellSupervisor {
   }
 
   #closeIfDrained(live: LiveCell): void {
-    if (live.isRetired && live.handles.size === 0) detached(live.cell.close());
+    if (live.isRetired && live.handles.size === 0) detached(live.cell.close(), () => endAfterFault(live));
   }
 
   #exited(live: LiveCell, detail: string): void {
@@ -434,9 +440,9 @@ export class CellSupervisor {
     }
     const leaving = live.cell.close().finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
-    for (const { handle, reason, unaccountedMs } of cellLosses(live, detail)) {
-      handle.leaseEnded(reason, detail, unaccountedMs);
-    }
+    guardedEach(cellLosses(live, detail), ({ handle, reason, unaccountedMs }) =>
+      handle.leaseEnded(reason, detail, unaccountedMs),
+    );
   }
 
   /** Exponential back-off for cells that fail one after the other. */
@@ -459,9 +465,7 @@ export class CellSupervisor {
 
   #watch(): void {
     this.#timer ??= setInterval(
-      guarded(() => {
-        for (const live of this.#cells) this.#poll(live);
-      }),
+      guarded(() => guardedEach(this.#cells, live => this.#poll(live), endAfterFault)),
       POLL_MS,
     ).unref();
   }
@@ -474,6 +478,11 @@ export class CellSupervisor {
     }
     if (live.isReady && live.isBloated) this.#retire(live);
   }
+}
+
+/** A callback for the cell has failed: it ends, so that nothing waits for what it was to do. */
+function endAfterFault(live: LiveCell): void {
+  live.cell.kill(FAULT);
 }
 
 function takesMore({ isRetired, cell }: LiveCell): boolean {

@@ -19,7 +19,7 @@ import {
 } from '../protocol/messages.js';
 import { meteredKind } from '../protocol/metered-kind.js';
 import { asProtocolError, ProtocolError } from '../protocol/protocol-error.js';
-import { guarded } from '../quotas/guarded.js';
+import { guarded, guardedEach } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';
 import { ClosingInvocations } from './closing-invocations.js';
@@ -135,7 +135,13 @@ export class IsolateHandle implements ChannelOwner {
     this.lease = connection.lease;
     this.calls = connection.calls;
     this.#endLease = endLease;
-    this.#closing = new ClosingInvocations(closeWithinMs, id => this.#dropUnconfirmed(id));
+    this.#closing = new ClosingInvocations(
+      closeWithinMs,
+      guarded(
+        (id: number) => this.#dropUnconfirmed(id),
+        () => this.end(),
+      ),
+    );
     this.#share = share;
     this.#channel = new Channel(connection.transport, 'host', this, { frames: ISOLATE_BOUNDS, share });
   }
@@ -350,7 +356,11 @@ export class IsolateHandle implements ChannelOwner {
 
   /** Ends invocations without progress for too long. */
   checkProgress(nowMs: number): void {
-    for (const port of this.#invocations.values()) port.checkProgress(nowMs);
+    guardedEach(
+      this.#invocations.entries(),
+      ([, port]) => port.checkProgress(nowMs),
+      ([id]) => this.closeInvocation(id),
+    );
   }
 
   /**
@@ -493,7 +503,10 @@ export class IsolateHandle implements ChannelOwner {
     if (this.#gone !== undefined) this.#reportGone();
     else
       this.#reasonTimer ??= setTimeout(
-        guarded(() => this.#giveUpReason()),
+        guarded(
+          () => this.#giveUpReason(),
+          () => this.#reportGone(),
+        ),
         REASON_WITHIN_MS,
       );
   }
@@ -520,7 +533,7 @@ export class IsolateHandle implements ChannelOwner {
     const lost = this.#invocations.entries();
     const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
     this.claims.ended();
-    this.#splices?.close();
+    guarded(() => this.#splices?.close())();
     this.#doneLater.clear();
     this.#invocations.clear();
     this.#closing.clear();
@@ -529,13 +542,14 @@ export class IsolateHandle implements ChannelOwner {
     const isLeftBehind = reason === 'startup';
     // The other invocations of the isolate have not used up their own time or memory.
     const isShared = isLeftBehind || ((reason === 'cpu' || reason === 'memory') && invocation > 0);
-    for (const [id, port] of lost) {
+    // All of them hear of it, also when one of them fails.
+    guardedEach(lost, ([id, port]) => {
       if (id === invocation) port.onLost(reason, detail, figures);
       else if (isLeftBehind && lost.length === 1) port.onLost('cpu', detail, figures);
       else port.onLost(isShared ? 'bystander' : reason, detail, share);
-    }
-    for (const listener of this.#waiting) listener();
-    for (const listener of this.#goneListeners) listener(reason, detail);
+    });
+    guardedEach(this.#waiting, listener => listener());
+    guardedEach(this.#goneListeners, listener => listener(reason, detail));
   }
 }
 

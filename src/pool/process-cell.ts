@@ -4,7 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import { socketTransport } from '../protocol/transport.js';
-import { detached, guarded } from '../quotas/guarded.js';
+import { detached, guarded, guardedEach } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import {
   type Cell,
@@ -140,12 +140,7 @@ export class ProcessCell implements Cell {
         'exit',
         guarded((code, signal) => {
           const over = guarded((): void => this.#over(signal ?? `exit code ${code}`, resolve));
-          if (child.stderr === null || child.stderr.closed) over();
-          else {
-            child.stderr.once('close', over);
-            this.#lastWords?.readRest();
-            setTimeout(over, LAST_WORDS_WITHIN_MS);
-          }
+          guarded(() => this.#whenRead(over), over)();
         }),
       );
     });
@@ -168,6 +163,19 @@ export class ProcessCell implements Cell {
         onFailed(new Error([detail, printable(this.#lastWords?.text ?? '')].filter(text => text !== '').join(': ')));
       }),
     );
+  }
+
+  /** Calls the listener when its standard error is read to the end, or has been read for long enough. */
+  #whenRead(step: () => void): void {
+    const listener = guarded(step);
+    const { stderr } = this.#child;
+    if (stderr === null || stderr.closed) {
+      listener();
+      return;
+    }
+    setTimeout(listener, LAST_WORDS_WITHIN_MS);
+    stderr.once('close', listener);
+    this.#lastWords?.readRest();
   }
 
   /** The process has its descriptors: it gets its settings, and a control group. */
@@ -363,11 +371,21 @@ export class ProcessCell implements Cell {
   #over(how: string, resolve: (detail: string) => void): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    if (this.#calls !== undefined) this.#services?.release(this.#calls);
-    for (const stream of this.#child.stdio ?? []) if (stream instanceof Socket) stream.destroy();
-    // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
-    if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
-    if (this.#cgroup !== undefined) this.#isRemoved = this.#cgroup.remove();
+    const cleaning = [
+      () => {
+        if (this.#calls !== undefined) this.#services?.release(this.#calls);
+      },
+      () => {
+        for (const stream of this.#child.stdio ?? []) if (stream instanceof Socket) stream.destroy();
+      },
+      () => {
+        if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
+        // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
+        if (this.#cgroup !== undefined) this.#isRemoved = this.#cgroup.remove();
+      },
+    ];
+    // None of it keeps those waiting that are to hear of the end.
+    guardedEach(cleaning, step => step());
     const why = this.#killReason || /^FATAL ERROR: .*$/m.exec(this.#lastWords?.text ?? '')?.[0];
     const detail = why === undefined ? how : `${how}, ${printable(why)}`;
     resolve(detail);

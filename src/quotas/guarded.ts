@@ -56,10 +56,34 @@ export function guarded<Args extends readonly unknown[]>(
   };
 }
 
-/** A promise that nobody waits for: its rejection is reported. */
-export function detached(promise: PromiseLike<unknown>): void {
-  promise.then(undefined, reportFault);
+/** Takes one step for each of the items. An exception is reported, ends the item that it concerns, and the others have their turn. */
+export function guardedEach<Item>(
+  items: Iterable<Item>,
+  step: (item: Item) => void,
+  end: (item: Item) => void = () => {},
+): void {
+  for (const item of items) {
+    guarded(
+      () => step(item),
+      () => end(item),
+    )();
+  }
 }
+
+/**
+ * A promise that nobody waits for: its rejection is reported.
+ *
+ * @param end ends what the promise was for
+ */
+export function detached(promise: PromiseLike<unknown>, end: () => void = () => {}): void {
+  promise.then(undefined, (error: unknown) => {
+    reportFault(error);
+    guarded(end)();
+  });
+}
+
+/** Why something was ended that a callback has failed for: the `warning` event says more. */
+export const FAULT = 'a callback of the host failed';
 
 /**
  * Throws what the application's own code has thrown where nothing of the host is on the stack: its 'uncaughtException' handlers see it, and what the host

@@ -1,5 +1,6 @@
 /** How many callbacks of one account are under way, and what their arguments take. */
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 
 /**
  * A call is abandoned when it has timed out or its invocation has ended. This many times `concurrency` abandoned calls
@@ -79,7 +80,7 @@ export class CallbackGate {
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);
       };
-      const onAbort = (): void => stop(signal.reason);
+      const onAbort = guarded((): void => stop(signal.reason));
       const waiting: Waiting = {
         bytes,
         go: () => {
@@ -88,10 +89,13 @@ export class CallbackGate {
         },
       };
       this.#waiting.add(waiting);
-      const timer = setTimeout(() => {
-        const why = `the arguments of its calls take ${this.#argumentBytes} bytes, and with ${bytes} more they would take more than ${MAX_ARGUMENT_BYTES}`;
-        stop(new EdgeError('EDGE_OVERLOADED', `Cannot call the application for account "${this.#account}": ${why}`));
-      }, this.#maxWaitMs);
+      const timer = setTimeout(
+        guarded(() => {
+          const why = `the arguments of its calls take ${this.#argumentBytes} bytes, and with ${bytes} more they would take more than ${MAX_ARGUMENT_BYTES}`;
+          stop(new EdgeError('EDGE_OVERLOADED', `Cannot call the application for account "${this.#account}": ${why}`));
+        }),
+        this.#maxWaitMs,
+      );
       signal.addEventListener('abort', onAbort, { once: true });
       if (signal.aborted) onAbort();
     });

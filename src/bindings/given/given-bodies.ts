@@ -4,6 +4,7 @@
  */
 import type { ReadableStream } from 'node:stream/web';
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { type BodySource, GivenBody } from './given-body.js';
 
 export interface GivenBodiesOptions {
@@ -54,7 +55,10 @@ export class GivenBodies {
     this.#open.set(body, payer);
     if (payer !== undefined) payer.unreadBodies++;
     this.#collected.register(stream, body);
-    this.#timer ??= setInterval(() => this.#look(), this.#lookMs).unref();
+    this.#timer ??= setInterval(
+      guarded(() => this.#look()),
+      this.#lookMs,
+    ).unref();
     return { stream, body };
   }
 

@@ -13,7 +13,7 @@ import { failureText } from '../../protocol/exchange-io.js';
 import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { EdgeError } from '../../quotas/errors.js';
-import { detached, guarded } from '../../quotas/guarded.js';
+import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { type AccountChange, parseMissedChanges, parseToldChange } from '../../services/account-changes.js';
 import type { CallTrace } from '../../services/calls/call-trace.js';
@@ -187,7 +187,10 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
       // By then the services have accepted those that they were told of, which they do not read.
       setTimeout(
-        guarded(() => this.#released(first, leases)),
+        guarded(
+          () => this.#released(first, leases),
+          () => this.#channel?.close(),
+        ),
         UNUSED_MS,
       ).unref();
       throw error;
@@ -222,11 +225,15 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#namesTimer ??= setTimeout(this.#sendNames, NAMES_AFTER_MS).unref();
   }
 
-  readonly #sendNames = guarded((): void => {
-    clearTimeout(this.#namesTimer);
-    this.#namesTimer = undefined;
-    this.#channel?.signal(0, ControlSignal.Names, JSON.stringify(this.#options.names()));
-  });
+  readonly #sendNames = guarded(
+    (): void => {
+      clearTimeout(this.#namesTimer);
+      this.#namesTimer = undefined;
+      this.#channel?.signal(0, ControlSignal.Names, JSON.stringify(this.#options.names()));
+    },
+    // Another one has everything sent again.
+    () => this.#channel?.close(),
+  );
 
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -260,7 +267,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 
   #drop(connections: CellConnections): void {
-    for (const socket of connections.sockets) socket.destroy();
+    guardedEach(connections.sockets, socket => socket.destroy());
     this.release(connections);
   }
 
@@ -360,8 +367,9 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
       const isolate = this.#isolates.get(Number(connection));
       if (isolate === undefined) exchange.fail('The isolate has ended');
       else isolate.spliced(Number(invocation), exchange);
-    } else if (kind === ServicesAsk.AccountChanged) detached(this.#follow(exchange, head));
-    else if (kind === ServicesAsk.RemovalLeft) detached(this.#takeRemoval(exchange, head));
+    } else if (kind === ServicesAsk.AccountChanged) {
+      detached(this.#follow(exchange, head), () => exchange.fail('The application could not follow'));
+    } else if (kind === ServicesAsk.RemovalLeft) detached(this.#takeRemoval(exchange, head));
     else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
     else exchange.fail('Not supported');
   }
@@ -403,14 +411,18 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   onClose(): void {
     this.#channel = undefined;
     this.#connection = undefined;
-    for (const connections of this.#prepared.splice(0)) this.#drop(connections);
+    guardedEach(this.#prepared.splice(0), connections => this.#drop(connections));
     const callers = [...this.#callers.values()];
     this.#callers.clear();
-    for (const { trace } of this.#spans.values()) trace.end(new Error('The services process has ended'), null);
+    guardedEach(this.#spans.values(), ({ trace }) => trace.end(new Error('The services process has ended'), null));
     this.#spans.clear();
-    for (const caller of callers) caller.onTotals(undefined);
-    for (const isolate of new Set(this.#isolates.values())) isolate.servicesLost();
-    for (const key of [...this.#ending]) this.#ended(key);
+    guardedEach(callers, caller => caller.onTotals(undefined));
+    guardedEach(
+      new Set(this.#isolates.values()),
+      isolate => isolate.servicesLost(),
+      isolate => isolate.end(),
+    );
+    guardedEach([...this.#ending], key => this.#ended(key));
     if (!this.#isClosed) this.#options.onLost();
   }
 

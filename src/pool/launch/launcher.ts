@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { detached, guarded } from '../../quotas/guarded.js';
+import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import { ownFolder } from '../package-paths.js';
 import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
@@ -135,8 +135,16 @@ export class Launcher {
     child.channel?.unref();
     child.on(
       'message',
-      guarded((report, socket) => this.#receive(report as LaunchReport, socket)),
-    ); // of our own program
+      guarded((message, socket) => {
+        const report = message as LaunchReport; // of our own program
+        guarded(
+          () => this.#receive(report, socket),
+          () => {
+            if ('id' in report) this.#kill(report.id);
+          },
+        )();
+      }),
+    );
     // 'exit' follows, if it was started.
     child.on(
       'error',
@@ -244,15 +252,15 @@ export class Launcher {
     this.#child = undefined;
     this.#isUp = false;
     this.#cellsLeft = child.exitCode === 0 ? FIRST_CELLS : CELLS_AFTER_LOSS;
-    for (const [id, entry] of [...this.#entries]) {
+    guardedEach([...this.#entries], ([id, entry]) => {
       this.#remove(id, entry);
       const { launched, ending } = entry;
       if (launched.pid === undefined) launched.failed('The process that starts cells has ended');
       else {
-        killTree(launched, ending);
+        guarded(() => killTree(launched, ending))();
         launched.ended(null, 'SIGKILL');
       }
-    }
+    });
   }
 }
 

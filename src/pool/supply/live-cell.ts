@@ -2,7 +2,7 @@
  * A cell with everything that the host knows about it: its isolates, the spares among them, and its usage as the kernel reports it. A warm cell has no
  * account until it is given to an owner, once.
  */
-import { detached } from '../../quotas/guarded.js';
+import { detached, FAULT, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { Cell, CellEvents, CellOptions } from '../cell.js';
 import { IsolateHandle } from '../isolate-handle.js';
@@ -110,8 +110,17 @@ export class LiveCell {
       },
       onLongTurn: (lease, isRunning) => this.suspects.longTurn(lease, isRunning),
       onTerminationOverdue: () => this.#owner.onTerminationOverdue(),
-      onExit: detail => this.#owner.onExit(detail),
+      onExit: detail =>
+        guarded(
+          () => this.#owner.onExit(detail),
+          () => this.#lose(detail),
+        )(),
     });
+  }
+
+  /** Its owner has failed to do so. */
+  #lose(detail: string): void {
+    guardedEach([...this.handles.values()], handle => handle.leaseEnded('cell', detail));
   }
 
   /**
@@ -151,10 +160,10 @@ export class LiveCell {
   }
 
   /** Starts an isolate that waits for a function. Resolves when it is warm, or gone. */
-  addSpare(share: HostShare | undefined): Promise<void> {
+  async addSpare(share: HostShare | undefined): Promise<void> {
     const spare = this.start(share);
     this.spares.push(spare);
-    return spare.warm();
+    await spare.warm();
   }
 
   remove(lease: number): void {
@@ -226,7 +235,7 @@ export class LiveCell {
     this.#checkAnswer();
     this.#checkProgress();
     const finding = this.#checkUsage();
-    detached(this.#measure());
+    detached(this.#measure(), () => this.cell.kill(FAULT));
     return finding;
   }
 
@@ -256,7 +265,11 @@ export class LiveCell {
   #checkProgress(): void {
     if (this.#polls % PROGRESS_EVERY_POLLS !== 0) return;
     const now = performance.now();
-    for (const handle of this.handles.values()) handle.checkProgress(now);
+    guardedEach(
+      this.handles.values(),
+      handle => handle.checkProgress(now),
+      handle => handle.end(),
+    );
   }
 
   /** For a cell whose own watchdog was taken over; otherwise that one acts first. */

@@ -3,7 +3,7 @@
  * on an account. A cell that is taken stays with its account; the next one is started in the background.
  */
 import { EdgeError } from '../../quotas/errors.js';
-import { detached, guarded } from '../../quotas/guarded.js';
+import { detached, FAULT, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { CellOptions } from '../cell.js';
 import { POLL_MS } from '../watch/cell-bounds.js';
 import { type CellMaker, type CellState, LiveCell } from './live-cell.js';
@@ -199,19 +199,24 @@ export class WarmCells {
       live.addSpare(undefined).then(() => {
         if (isNiced && this.#cells.has(live)) live.cell.setPriority(priority);
       }),
+      () => this.#lose(live),
     );
   }
 
   #look(): void {
-    for (const live of this.#cells) {
-      if (live.poll() !== undefined) this.#forget(live);
-    }
+    guardedEach(
+      this.#cells,
+      live => {
+        if (live.poll() !== undefined) this.#forget(live);
+      },
+      live => this.#lose(live),
+    );
   }
 
   #exited(live: LiveCell, detail: string): void {
     this.#forget(live);
     live.closeWatch();
-    for (const handle of [...live.handles.values()]) handle.leaseEnded('cell', detail);
+    guardedEach([...live.handles.values()], handle => handle.leaseEnded('cell', detail));
     this.#leave(live.cell.close());
     if (!this.#unneeded.has(live)) this.#failed(performance.now() - live.startedMs, detail);
   }
@@ -230,9 +235,15 @@ export class WarmCells {
   #end(live: LiveCell): void {
     this.#unneeded.add(live);
     this.#forget(live);
-    for (const handle of [...live.handles.values()]) handle.end();
+    guardedEach([...live.handles.values()], handle => handle.end());
     live.cell.kill('it is not needed');
     this.#leave(live.cell.close());
+  }
+
+  /** A callback for it has failed: another one is started. */
+  #lose(live: LiveCell): void {
+    this.#end(live);
+    this.#failed(0, FAULT);
   }
 
   #forget(live: LiveCell): void {
