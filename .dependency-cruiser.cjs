@@ -46,7 +46,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           '^src/protocol/',
-          '^src/(bindings/(service-id|needed-export)|quotas/guarded|quotas/host/host-share|quotas/service-calls)[.]ts$',
+          '^src/(bindings/(service-id|needed-export)|quotas/(caller-context|guarded|host/host-share|service-calls))[.]ts$',
         ],
       },
     },

@@ -2,6 +2,7 @@
  * An exchange as async iteration: what services read from a call and write back. One object is the listener of the exchange for its
  * whole life.
  */
+import { CallerContext } from '../quotas/caller-context.js';
 import type { Exchange, ExchangeListener } from './exchange.js';
 
 /** Chunks handed on are at most this long. */
@@ -45,6 +46,8 @@ export class ExchangeIo implements ExchangeListener {
   #hasStoppedReading = false;
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
+  /** Where the signal, or the body that is sent, was asked for: both may be the application's, and what comes on the socket is in no context. */
+  #caller: CallerContext | undefined;
   #givenUp: GivenUp | undefined;
   #failReason: string | undefined;
   /** Credit has come since the last chunk was written. It may come before it is awaited. */
@@ -64,6 +67,7 @@ export class ExchangeIo implements ExchangeListener {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
+      this.#caller ??= new CallerContext();
       if (this.#failReason !== undefined) this.#controller.abort(new Error(this.#failReason));
     }
     return this.#controller.signal;
@@ -136,6 +140,7 @@ export class ExchangeIo implements ExchangeListener {
     try {
       const source = body[Symbol.asyncIterator]();
       this.#source = source;
+      this.#caller ??= new CallerContext();
       for (;;) {
         const left = await this.#sendNext(source);
         if (left === undefined) break;
@@ -199,11 +204,16 @@ export class ExchangeIo implements ExchangeListener {
 
   onFail(reason: string): void {
     this.#failReason = reason;
-    this.#controller?.abort(new Error(reason));
+    this.#within(() => this.#controller?.abort(new Error(reason)));
     this.#givenUp?.abort(reason);
     this.#endSource();
     this.onData();
     this.onCredit();
+  }
+
+  #within(run: () => void): void {
+    if (this.#caller === undefined) run();
+    else this.#caller.runInAsyncScope(run);
   }
 
   /**
@@ -213,7 +223,7 @@ export class ExchangeIo implements ExchangeListener {
     const source = this.#source;
     this.#source = undefined;
     try {
-      source?.return?.()?.catch(() => {});
+      this.#within(() => source?.return?.()?.catch(() => {}));
     } catch {
       // It is not read any more, so its result is ignored.
     }

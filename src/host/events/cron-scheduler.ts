@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { CronClaim, CronClaims } from '../../bindings/cron/cron-claims.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import { FairQueue } from '../../quotas/host/fair-queue.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
@@ -236,7 +237,7 @@ export class CronScheduler {
       const leave = once(() => this.#starts.leave(owner.share));
       const timer = setTimeout(guarded(leave), START_MS).unref();
       try {
-        ({ error, noRetry } = await owner.run(target.cron, due.dueMs));
+        ({ error, noRetry } = await withoutCaller(() => owner.run(target.cron, due.dueMs)));
       } finally {
         clearTimeout(timer);
         leave();

@@ -1,5 +1,6 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
 
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { ColdStarts } from '../../quotas/cold-starts.js';
 import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
@@ -70,7 +71,8 @@ export async function startFunction(
         loadHead(account.id, options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
       endedInPeace: () => coldStarts.endedInPeace(),
       cache: host.cache,
-      acquire: signal => host.gate.acquire(signal, account.id, () => account.supervisor.acquire()),
+      // The process and its connections serve other calls as well.
+      acquire: signal => withoutCaller(() => host.gate.acquire(signal, account.id, () => account.supervisor.acquire())),
     });
   };
   const runner = runnerWith(limits);

@@ -12,6 +12,7 @@
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
+import { CallerContext } from '../../quotas/caller-context.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -19,6 +20,7 @@ import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
 import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
 import { answeredSocket } from '../sleeping/handed-sockets.js';
+import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
 import { type CallingInvocation, InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
@@ -40,6 +42,8 @@ type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
 export class Invocation implements InvocationPort, TimedInvocation, CallingInvocation, RemoteCaller {
   exchange: Exchange;
+  /** Code of the application that belongs to it runs there: what the isolate sends comes on a socket, which is in no context. */
+  readonly caller = new CallerContext();
   readonly #context: InvocationContext;
   #isolate: IsolateHandle;
   /** Undefined when it has begun anew. */
@@ -194,7 +198,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       if (this.#state === 'running' && this.#record.outcome === 'ok') {
         if (failure === undefined) this.#answer(...held.answer);
         else this.#notStored(failure);
-        this.#sink.bodyReady();
+        this.#bodyReady();
       }
       if (held.done !== undefined) this.onDone(...held.done);
     });
@@ -224,9 +228,13 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#record.responseBytes = socket === undefined ? body.length : 0;
     this.#state = 'responding';
     if (!isComplete && !isUpgrade) this.#expectBody(status, head);
-    this.#sink.respond(status, head, body, isComplete, this.exchange, socket);
+    this.caller.runInAsyncScope(this.#respond, this, status, head, body, isComplete, socket);
     socket?.dropUnlessTaken();
     if (isComplete) this.bodyEnded();
+  }
+
+  #respond(status: number, head: string, body: Buffer, isComplete: boolean, socket: SleepingSocket | undefined): void {
+    this.#sink.respond(status, head, body, isComplete, this.exchange, socket);
   }
 
   /** All who take the answer are behind this check of its length. */
@@ -241,22 +249,30 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#bill.received(receivedBytes);
     this.#checkBill(this.#bill);
     if (receivedBytes <= this.#context.limits.responseBytes) {
-      if (this.#held === undefined) this.#sink.bodyReady();
+      if (this.#held === undefined) this.#bodyReady();
     } else this.end(responseError(this.#context, receivedBytes), 'exception');
   }
 
+  #bodyReady(): void {
+    this.caller.runInAsyncScope(this.#sink.bodyReady, this.#sink);
+  }
+
   onCredit(): void {
-    this.source?.resume();
+    if (this.source !== undefined) this.caller.runInAsyncScope(this.source.resume, this.source);
   }
 
   onSent(): void {}
 
   onStop(): void {
-    this.source?.stop();
+    this.#stopSource();
+  }
+
+  #stopSource(): void {
+    if (this.source !== undefined) this.caller.runInAsyncScope(this.source.stop, this.source);
   }
 
   onFail(reason: string): void {
-    this.source?.stop();
+    this.#stopSource();
     // The isolate's end is reported by onLost, which knows why.
     if (!this.#isolate.isUsable) return;
     const isAnswered = this.#isAnswered && this.#held === undefined;
@@ -287,11 +303,12 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   onLog(level: number, message: string): void {
-    this.#record.log(level, message);
+    this.caller.runInAsyncScope(this.#record.log, this.#record, level, message);
   }
 
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void {
-    this.#calling().answer(exchange, service, head, body, isComplete);
+    const calls = this.#calling();
+    this.caller.runInAsyncScope(calls.answer, calls, exchange, service, head, body, isComplete);
   }
 
   onCallRead(call: number): void {
@@ -429,7 +446,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   #fail(error: EdgeError, outcome: InvocationOutcome): void {
     this.#record.ended(outcome, error);
-    this.#sink.fail(error);
+    this.caller.runInAsyncScope(this.#sink.fail, this.#sink, error);
   }
 
   /** Nothing more is sent to the client. From here on waitUntil has its time. */
@@ -475,6 +492,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   /** When everything is known that it came to. */
   #report(): void {
+    this.caller.runInAsyncScope(this.#reportHere, this);
+  }
+
+  #reportHere(): void {
     const record = this.#record;
     record.cpuMs = rounded(this.#isolateCpuMs + (this.#bill?.ms ?? 0));
     this.#context.onFinished(record.outcome, record, () => invocationEvent(this.#context, record), record.trace);

@@ -2,6 +2,7 @@
 import type { AlarmOutcome } from '../../bindings/objects/alarm-claims.js';
 import type { ObjectRef } from '../../bindings/objects/object-ref.js';
 import { HostOpens } from '../../protocol/messages.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { errorCode } from '../../quotas/errors.js';
 import { type CalledAccounts, calleeOf } from '../calls/find-callee.js';
 import { runToEnd } from '../invocation/run-to-end.js';
@@ -27,7 +28,7 @@ export async function deliverAlarm(
   try {
     const runner = calleeOf(accounts, account, { function: functionName });
     const target = objectsOf(runner, rules).target({ className, id });
-    await runToEnd(target, HostOpens.Alarm, `${scheduledTime}\n${retryCount}`);
+    await withoutCaller(() => runToEnd(target, HostOpens.Alarm, `${scheduledTime}\n${retryCount}`));
     return 'ok';
   } catch (error) {
     return OWN_FAILURES.has(errorCode(error) ?? '') ? 'failed' : 'internal';

@@ -7,6 +7,7 @@ import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
 import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/calls.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { HostOpens } from '../../protocol/messages.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
@@ -103,7 +104,7 @@ export class ObjectRunner {
     const start = { kind: HostOpens.SocketEvent, head, isUtf8: true, body, isComplete: true, timeoutMs } as const;
     const sink: ResponseSink = { respond: () => {}, bodyReady: () => {}, fail: () => {}, ended: onOver };
     if (this.#runNow(object, start, sink) !== undefined) return undefined;
-    return this.#run(object, start, sink).then(() => {});
+    return withoutCaller(() => this.#run(object, start, sink)).then(() => {});
   }
 
   #runNow(object: ObjectName, start: InvocationStart, sink: ResponseSink): Invocation | undefined {

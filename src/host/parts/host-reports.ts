@@ -1,6 +1,10 @@
-/** What a host reports: its events, the diagnostics channels of the same names, and spans and metrics. */
+/**
+ * What a host reports: its events, the diagnostics channels of the same names, and spans and metrics. Those of invocations are called in the context of
+ * the invocation; the others have no caller.
+ */
 import type { EventEmitter } from 'node:events';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { rethrowOutside } from '../../quotas/guarded.js';
 import { warnUnheard } from '../events/unheard.js';
@@ -17,18 +21,24 @@ export class HostReports {
 
   warn(cause: unknown): void {
     const error = withCode(cause);
-    this.#calls(() => this.#events.emit('warning', error));
-    publish('warning', error);
+    withoutCaller(() => {
+      this.#calls(() => this.#events.emit('warning', error));
+      publish('warning', error);
+    });
   }
 
   abuse(event: AbuseEvent): void {
-    this.#calls(() => this.#events.emit('abuse', event));
-    publish('abuse', event);
+    withoutCaller(() => {
+      this.#calls(() => this.#events.emit('abuse', event));
+      publish('abuse', event);
+    });
   }
 
   cron(event: CronEvent): void {
-    this.#calls(() => this.#events.emit('cron', event));
-    publish('cron', event);
+    withoutCaller(() => {
+      this.#calls(() => this.#events.emit('cron', event));
+      publish('cron', event);
+    });
   }
 
   log(event: LogEvent): void {

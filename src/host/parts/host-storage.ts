@@ -1,4 +1,5 @@
 /** The storage of a host: opened by the first use, once; what could not be opened is tried again by the next use. */
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostStore } from '../../services/host-store.js';
 import { localStore } from '../../services/local-store.js';
@@ -73,7 +74,7 @@ export class HostStorage {
   }
 
   #open(): Promise<OpenStorage> {
-    this.#opening ??= this.#connect().then(
+    this.#opening ??= withoutCaller(() => this.#connect()).then(
       async opened => {
         this.#isOpen = true;
         await this.#options.onOpen(opened.store);

@@ -3,6 +3,7 @@ import type { HopRequest, LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -72,22 +73,23 @@ export class AnsweredHere {
     const args: unknown = JSON.parse(argumentText);
     const argumentBytes = heapBytesOf(args, argumentText.length);
     const caller = this.#parts.caller(Number(connection), Number(id));
-    const call = {
-      method,
-      args,
-      body: bodyOf(exchange, io, isComplete),
-      signal: io.signal,
-      work: this.#work(fn, caller, Number(connection), Number(id)),
-      origin: caller,
-      ...(traceHeaders.length > 0 && { traceHeaders }),
-    };
     share?.bytes.countHeap(argumentBytes);
     try {
-      const replying = answering(call);
-      share?.charge(performance.now() - began);
-      const answer = await replying;
-      const status = answer.isOpen === true ? 101 : 200;
-      await send(exchange, io, status, JSON.stringify(answer.head ?? null), answer.body ?? null);
+      await within(caller, async () => {
+        const replying = answering({
+          method,
+          args,
+          body: bodyOf(exchange, io, isComplete),
+          signal: io.signal,
+          work: this.#work(fn, caller, Number(connection), Number(id)),
+          origin: caller,
+          ...(traceHeaders.length > 0 && { traceHeaders }),
+        });
+        share?.charge(performance.now() - began);
+        const answer = await replying;
+        const status = answer.isOpen === true ? 101 : 200;
+        await send(exchange, io, status, JSON.stringify(answer.head ?? null), answer.body ?? null);
+      });
     } finally {
       share?.bytes.countHeap(-argumentBytes);
     }
@@ -112,23 +114,25 @@ export class AnsweredHere {
     const began = performance.now();
     const route = this.#route(head);
     if (route === undefined || fn === undefined) throw new TypeError('No function answers the URL any more');
-    const request: HopRequest = {
-      account: fn.record.account,
-      function: fn.record.function,
-      method: head.method,
-      url: new URL(head.url),
-      headers: head.headers,
-      body: bodyOf(exchange, io, isComplete),
-      contentLength: head.contentLength,
-      signal: io.signal,
-      work: route.work,
-    };
-    const sending = route.send(request);
-    share?.charge(performance.now() - began);
-    const answer = await sending;
-    if (answer === undefined) throw new TypeError('No function answers the URL any more');
-    const { body, ...rest } = answer;
-    await send(exchange, io, 200, JSON.stringify(rest satisfies LocalAnswerHead), body);
+    await within(this.#parts.caller(head.connection, head.id), async () => {
+      const request: HopRequest = {
+        account: fn.record.account,
+        function: fn.record.function,
+        method: head.method,
+        url: new URL(head.url),
+        headers: head.headers,
+        body: bodyOf(exchange, io, isComplete),
+        contentLength: head.contentLength,
+        signal: io.signal,
+        work: route.work,
+      };
+      const sending = route.send(request);
+      share?.charge(performance.now() - began);
+      const answer = await sending;
+      if (answer === undefined) throw new TypeError('No function answers the URL any more');
+      const { body, ...rest } = answer;
+      await send(exchange, io, 200, JSON.stringify(rest satisfies LocalAnswerHead), body);
+    });
   }
 
   async #traceBegins(
@@ -164,6 +168,11 @@ export class AnsweredHere {
       countEgress: (sentBytes, receivedBytes) => this.#parts.countEgress(connection, id, sentBytes, receivedBytes),
     };
   }
+}
+
+/** All applications' calls come on one connection: each is answered in the context of the invocation that makes it. */
+function within<T>(caller: RemoteCaller | undefined, run: () => T): T {
+  return caller === undefined ? withoutCaller(run) : caller.caller.runInAsyncScope(run);
 }
 
 function reply(exchange: Exchange, head: string): void {

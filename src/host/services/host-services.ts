@@ -12,6 +12,7 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { failureText } from '../../protocol/exchange-io.js';
 import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { socketTransport } from '../../protocol/transport.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -160,7 +161,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   async channel(): Promise<Channel> {
     // A process may end while it is being connected to, and be known as the current one for a moment: then it is the next one.
     for (let round = 0; round < CONNECTING_ROUNDS; round++) {
-      await this.#process.connect();
+      await withoutCaller(() => this.#process.connect());
       this.#access ??= this.#options.checkAccess();
       await this.#access;
       const { lost } = await this.#ready.then(NOT_LOST, lostOrThrow);

@@ -2,6 +2,7 @@
 
 import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { CallerContext } from '../../quotas/caller-context.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { CallTracer } from '../../services/calls/call-trace.js';
@@ -11,6 +12,8 @@ import { News } from '../../services/control.js';
 /** An invocation as the services' reports are for it. */
 export interface RemoteCaller extends CallOrigin {
   readonly trace: CallTracer | undefined;
+  /** Where the application's code runs that answers its calls. */
+  readonly caller: CallerContext;
   /** The services have worked for it: it counts as its CPU time. */
   charge(ms: number): void;
   /** It is over there too; undefined when the services have gone, and what they had counted with them. */

@@ -1,5 +1,6 @@
 /** Delivers what is known of invocations to one tail function of their account, in batches. */
 import type { FetchChain } from '../../bindings/service.js';
+import { withoutCaller } from '../../quotas/caller-context.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 
 export interface TracedText {
@@ -84,7 +85,7 @@ export class TailDelivery {
     this.#running++;
     if (this.#waiting.length > 0) this.#schedule();
     try {
-      await this.#owner.run(`[${batch.map(({ json }) => json).join(',')}]`, chainOf(batch));
+      await withoutCaller(() => this.#owner.run(`[${batch.map(({ json }) => json).join(',')}]`, chainOf(batch)));
     } catch {
       // It has an event of its own, which says how it failed.
     } finally {

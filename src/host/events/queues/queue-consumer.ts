@@ -4,6 +4,7 @@
  */
 import type { ClaimedMessage, QueueDirectory, QueueEngine, SettleRequest } from '../../../bindings/queue/broker.js';
 import { QUEUE_LIMITS } from '../../../bindings/queue/limits.js';
+import { withoutCaller } from '../../../quotas/caller-context.js';
 import { errorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
@@ -150,7 +151,7 @@ export class QueueConsumer {
     work.countBytes(heldBytes);
     try {
       const batch = claimedBatch(settings.queue, messages, await queue.backlog());
-      const { retries, error } = await deliverBatch(runner, batch);
+      const { retries, error } = await withoutCaller(() => deliverBatch(runner, batch));
       isHandled = true;
       this.#noteHandled();
       this.#count(retries.length < messages.length, error);
