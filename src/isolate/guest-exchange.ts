@@ -203,6 +203,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
       line.lose(this);
       return;
     }
+    // Before all that ends by it: listeners of the request's signal come first, and the invocation has to be open for them.
+    if (this.isClientAwaited) this.#push([Ev.ClientGone, this.id]);
     this.#failPipes(reason);
     if (this.messages !== undefined) this.messages.onData();
     else this.#reportIncomingFailure();
@@ -280,6 +282,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   /** The answer of an invocation has been sent; a call goes on until it is answered. */
   onPipedIn(): void {
     this.#pipeIn = undefined;
+    // The guest keeps the invocation open until then, for listeners of the request's signal.
+    if (this.isClientAwaited) this.#push([Ev.Piped, this.id]);
     if (this.isInvocation) this.#onOver(this);
     else this.#forgetIfOver();
   }

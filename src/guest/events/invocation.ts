@@ -30,12 +30,11 @@ import {
   stringSplit,
   TypeErrorCtor,
 } from '../primordials.ts';
-import { DOMException } from '../web/base/dom-exception.ts';
 import { inspect } from '../web/console/inspect.ts';
 import { Body, bodyLength, isUnusable } from '../web/fetch/body.ts';
 import { asksForWebSocket } from '../web/fetch/fetch.ts';
 import { declaredLength, hasName } from '../web/fetch/header-list.ts';
-import { createRequest, type Request, RequestState } from '../web/fetch/request.ts';
+import { clientGone, createRequest, type Request, RequestState } from '../web/fetch/request.ts';
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { abortSignal } from '../web/scheduling/abort.ts';
 import { dropLink } from '../websockets/host-link.ts';
@@ -78,6 +77,7 @@ export class Invocation implements ContextOwner {
   #held = 0;
   #isAbandoned = false;
   #isEnded = false;
+  #awaitsPipe = false;
   request: RequestState | undefined = undefined;
   /** That of its entrypoint, where it has one. */
   handler: Handlers['fetch'] = undefined;
@@ -105,6 +105,19 @@ export class Invocation implements ContextOwner {
     this.#isAbandoned = true;
     if (this.#held === 0) this.#end();
     else notify(Op.Abandon, this.id);
+  }
+
+  /** The host sends a body that comes from elsewhere. The client can go meanwhile, which concerns the signal of the request where there is one. */
+  awaitPipe(): void {
+    if (this.request?.signal === undefined) return;
+    this.#awaitsPipe = true;
+    this.tasks++;
+  }
+
+  piped(): void {
+    if (!this.#awaitsPipe) return;
+    this.#awaitsPipe = false;
+    this.endTask();
   }
 
   /** Its WebSocket has ended without a close. */
@@ -439,8 +452,10 @@ function send(invocation: Invocation, body: Exclude<OutgoingBody, string>): void
     sent = sendBody(body, invocation.id);
   } catch {
     notify(Op.BodyFail, invocation.id, 'The body is no longer there to be sent');
+    return;
   }
   if (sent !== undefined) hold(invocation, sent);
+  else invocation.awaitPipe();
 }
 
 /** The length of a body that travels as a stream, for those who want it beforehand. */
@@ -545,12 +560,14 @@ onEvent(Ev.Tail, (id: number, json: string) => {
   run(invocation, handlers.tail ?? missing, traceItems(json), done => answerOther(done, undefined));
 });
 
-onEvent(Ev.Abort, (id: number) => {
-  const invocation = mapGet(invocations, id);
-  const signal = invocation?.request?.signal;
-  if (signal !== undefined) abortSignal(signal, new DOMException('The client has disconnected', 'AbortError'));
-  invocation?.abandon();
+onEvent(Ev.ClientGone, (id: number) => {
+  const signal = mapGet(invocations, id)?.request?.signal;
+  if (signal !== undefined) abortSignal(signal, clientGone());
 });
+
+onEvent(Ev.Abort, (id: number) => mapGet(invocations, id)?.abandon());
+
+onEvent(Ev.Piped, (id: number) => mapGet(invocations, id)?.piped());
 
 // None of the function's code runs for an invocation that is over, so promises that wait for it are not settled.
 onEvent(Ev.Over, (id: number, exchanges: string) => {

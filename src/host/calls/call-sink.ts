@@ -111,8 +111,7 @@ export class CallSink implements ResponseSink {
       return: async () => {
         if (!this.#isFinished) {
           this.#finish();
-          this.#exchange?.stopReading('The caller wants no more');
-          this.#invocation?.bodyEnded();
+          this.#invocation?.abort();
           this.bodyReady();
         }
         return { done: true, value: undefined };

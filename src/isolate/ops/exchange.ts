@@ -147,8 +147,9 @@ export function exchangeOps(host: ExchangeHost, context: Pick<OpContext, 'leaveB
       return undefined;
     },
     [Op.AwaitClient]: id => {
-      host.awaitClient(invocation(id));
-      return undefined;
+      const found = invocation(id);
+      host.awaitClient(found);
+      return found.exchange.incoming === 'failed' ? 1 : 0;
     },
 
     [Op.Call]: (service, head, body) => call(service, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),

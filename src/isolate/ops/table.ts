@@ -64,7 +64,7 @@ export enum Op {
   Abandon,
   /** (invocation, QueueWord, index of the message, seconds of delay or undefined): what becomes of messages of its batch. */
   QueueWord,
-  /** (invocation): function code has the signal of the request, and may wait for the client to go. */
+  /** (invocation) => 1 when the client has gone: function code has the signal of the request, and may wait for that. */
   AwaitClient,
 
   /** (ServiceId, head text: "method\nbinding\narguments as JSON", body text or undefined) => exchange */
@@ -178,7 +178,7 @@ export enum Ev {
   Scheduled,
   /** (invocation, JSON of the batch) */
   Queue,
-  /** (invocation): the client went away; the request's signal fires. */
+  /** (invocation): the client went away, and what waitUntil does not hold is over. */
   Abort,
   /** (timer id) */
   Timer,
@@ -222,6 +222,10 @@ export enum Ev {
   ObjectEvent,
   /** (invocation): what Op.Resume has asked for. */
   Resume,
+  /** (invocation, after Op.AwaitClient): the client went away, and the request's signal fires. Comes before everything else that ends with the client. */
+  ClientGone,
+  /** (invocation, after Op.AwaitClient): the body that Op.BodyPipe brings to the answer has ended, or has failed. */
+  Piped,
 }
 
 /** The components of Op.UrlUpdate. */

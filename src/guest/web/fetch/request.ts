@@ -1,7 +1,8 @@
 /** Request. @see https://fetch.spec.whatwg.org/#request-class */
 import { Op } from '../../../isolate/ops/table.ts';
-import { op } from '../../bridge.ts';
+import { opNumber } from '../../bridge.ts';
 import { objectFreeze, stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
+import { DOMException } from '../base/dom-exception.ts';
 import {
   defineInterface,
   quoted,
@@ -12,7 +13,13 @@ import {
   toEnum,
   toUSVString,
 } from '../base/idl.ts';
-import { type AbortSignal, createAbortSignal, createDependentSignal, isAbortSignal } from '../scheduling/abort.ts';
+import {
+  type AbortSignal,
+  abortSignal,
+  createAbortSignal,
+  createDependentSignal,
+  isAbortSignal,
+} from '../scheduling/abort.ts';
 import { parseUrl } from '../url/url-parse.ts';
 import { type Body, type BodyOwner, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
 import { defineBody } from './body-mixin.ts';
@@ -95,7 +102,7 @@ export class RequestState implements BodyOwner {
     const { parent } = this;
     if (parent === undefined) {
       this.signal = createAbortSignal();
-      if (this.invocation !== 0) awaitClient(this.invocation);
+      if (this.invocation !== 0 && isClientGone(this.invocation)) abortSignal(this.signal, clientGone());
     } else this.signal = createDependentSignal([parent instanceof RequestState ? parent.touchSignal() : parent]);
     return this.signal;
   }
@@ -106,13 +113,19 @@ export class RequestState implements BodyOwner {
   }
 }
 
-/** Fails when the invocation is over, and there is no client to wait for. */
-function awaitClient(invocation: number): void {
+/** From here on Ev.ClientGone comes when the client goes; true when it has gone before. */
+function isClientGone(invocation: number): boolean {
   try {
-    op(Op.AwaitClient, invocation);
+    return opNumber(Op.AwaitClient, invocation) === 1;
   } catch {
-    // The signal never fires.
+    // The invocation is over, and there is no client to wait for: the signal never fires.
+    return false;
   }
+}
+
+/** The reason of the signal of a request whose client has gone. */
+export function clientGone(): DOMException {
+  return new DOMException('The client has disconnected', 'AbortError');
 }
 
 const INTERNAL = Symbol('internal');
