@@ -247,6 +247,7 @@ export class Application implements ChannelOwner, CallsOwner {
     this.#charged.delete(invocation);
     const payload = packedTotals(connection, invocation.id, invocation.takeChargedUs(), movedKib, totals);
     this.channel.signal(0, ControlSignal.Totals, payload);
+    this.#dropIfOver(connection);
   }
 
   tracer(connection: number, invocation: number): CallTracer {
@@ -258,7 +259,7 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   closed(connection: number, error: ProtocolError | undefined): void {
-    this.#connections.delete(connection);
+    this.#dropIfOver(connection);
     const account = this.#sharing.get(connection);
     this.#sharing.delete(connection);
     if (account !== undefined) this.#surroundings.giveShare(account);
@@ -266,6 +267,11 @@ export class Application implements ChannelOwner, CallsOwner {
     const payload = Buffer.alloc(4);
     payload.writeUInt32LE(connection);
     this.channel.signal(0, ControlSignal.Broken, Buffer.concat([payload, Buffer.from(error.message)]));
+  }
+
+  /** An isolate may end before the application says that its invocations are over: what they have called is kept until then. */
+  #dropIfOver(connection: number): void {
+    if (this.#connections.get(connection)?.isOver === true) this.#connections.delete(connection);
   }
 
   #report(connection: number, invocation: ServedInvocation): void {

@@ -156,6 +156,11 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     return this.#invocations.get(invocation)?.work;
   }
 
+  /** The connection has ended, and the application has said of each invocation that it is over. */
+  get isOver(): boolean {
+    return this.#channel.isClosed && this.#invocations.size === 0;
+  }
+
   close(): void {
     this.#channel.close();
   }

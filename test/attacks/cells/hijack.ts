@@ -2,7 +2,6 @@
  * Hosts of which one account's cells run a program of the attacker, behind the real sandbox and under the real supervisor: what is started on behalf of
  * that account is another command.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,10 +36,26 @@ export interface HijackedHost extends Neighbourhood {
 const SOURCE = fileURLToPath(new URL('../../../../test/attacks/cells/hijacked-cell.c', import.meta.url));
 const NEIGHBOURS = 3;
 
-const hijacking = new AsyncLocalStorage<{ readonly hijack: Hijack; readonly cells: StartedProcess[] }>();
+interface Hijacking {
+  readonly hijack: Hijack;
+  readonly cells: StartedProcess[];
+}
+
+/** The attackers that a call is made to now, the last one at the end. Cells are started in no async context, so that cannot tell. */
+const called: Hijacking[] = [];
+
+/** Cells that start until the call is over are the attacker's: those of neighbours are up. */
+async function during<T>(attacker: Hijacking, call: () => Promise<T>): Promise<T> {
+  called.push(attacker);
+  try {
+    return await call();
+  } finally {
+    called.splice(called.lastIndexOf(attacker), 1);
+  }
+}
 
 interceptCells((command, start) => {
-  const attacker = hijacking.getStore();
+  const attacker = called.at(-1);
   if (attacker === undefined) return start(command);
   const child = start(attacker.hijack(command));
   attacker.cells.push(child);
@@ -88,14 +103,12 @@ export async function hijackedHost(
   await account.bucket('files').put('object', new Uint8Array(4 * 1024 * 1024));
   const domain = `${attacker}.test`;
   const routes = [{ pattern: `${domain}/*`, customDomain: true }];
-  const fn = await hijacking.run(store, () =>
-    account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' }, routes, ...bound }),
-  );
+  const fn = await during(store, () => account.load(SOURCE_OF_ALL, { buckets: { FILES: 'files' }, routes, ...bound }));
   return {
     host,
     neighbours,
     attacker,
-    attack: (path, signal) => hijacking.run(store, () => fn.fetch(`https://${domain}${path}`, { signal })),
+    attack: (path, signal) => during(store, () => fn.fetch(`https://${domain}${path}`, { signal })),
     readBytes: () =>
       cells.flatMap(({ stdio }) => stdio?.slice(2) ?? []).reduce<number>((sum, stream) => sum + bytesRead(stream), 0),
   };

@@ -131,7 +131,9 @@ export class ObjectRealm {
   }
 
   async #answer(exchange: number, text: string, body: Uint8Array | null): Promise<void> {
-    const [method = '', , args = ''] = text.split('\n');
+    const [first = '', , args = ''] = text.split('\n');
+    // The length of a body that is known stands behind the method.
+    const [method = ''] = first.split(' ');
     const call: SeenCall = { method, args: JSON.parse(args), bodyBytes: body?.byteLength ?? 0 };
     this.calls.push(call);
     let reply: ServiceReply;

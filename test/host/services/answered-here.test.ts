@@ -23,6 +23,7 @@ test('a call waits for the turn of its account, and charges what it takes', asyn
   const share = {
     turn: () => new Promise<void>(resolve => waiting.push(resolve)),
     charge: () => charged++,
+    bytes: { countHeap() {} },
   } as unknown as HostShare;
   const here = new AnsweredHere({
     function: () => fn,
