@@ -1,3 +1,4 @@
+import { isSparseIndex, makeSparse } from '../../../quotas/host/chosen-names.js';
 import { readAll } from '../../client-bytes.js';
 import type { ClientPlatform, ClientStream } from '../../client-platform.js';
 import {
@@ -97,7 +98,7 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
       bind: (...values: unknown[]): object => statement({ ...parts, values: wireValues(values) }, session),
       async first(column?: unknown): Promise<unknown> {
         const [c, [row]] = await rows();
-        if (column === undefined || column === null) return row === undefined ? null : rowOf(c, row);
+        if (column === undefined || column === null) return row === undefined ? null : rowOf(c, row, areSparse(c));
         if (row === undefined) return null;
         const name = `${column}`;
         for (let at = c.length - 1; at >= 0; at--) if (c[at] === name) return row[at];
@@ -188,7 +189,8 @@ function isObject(value: unknown): value is object {
 
 function resultOf([columns, rows, duration, changes, lastRowId, hasChanged]: WireResult, size: number): object {
   const results: object[] = [];
-  for (let at = 0; at < rows.length; at++) results[at] = rowOf(columns, rows[at] ?? []);
+  const isSparse = areSparse(columns);
+  for (let at = 0; at < rows.length; at++) results[at] = rowOf(columns, rows[at] ?? [], isSparse);
   const changed = changes ?? 0;
   const meta = {
     served_by: SERVED_BY,
@@ -206,13 +208,20 @@ function resultOf([columns, rows, duration, changes, lastRowId, hasChanged]: Wir
   return { success: true, meta, results };
 }
 
-/** A column may be called `__proto__`. */
-function rowOf(columns: readonly string[], row: readonly unknown[]): object {
+/** Makes the object of a row. The customer chooses the names of columns: one may be called `__proto__`, and rows with numbers as names must not become long lists. */
+function rowOf(columns: readonly string[], row: readonly unknown[], isSparse: boolean): object {
   const object: Record<string, unknown> = {};
+  if (isSparse) makeSparse(object);
   for (let at = 0; at < columns.length; at++) {
     const name = columns[at] ?? '';
     if (name !== '__proto__') object[name] = row[at];
     else defineProperty(object, name, { value: row[at], enumerable: true, configurable: true, writable: true });
   }
   return object;
+}
+
+/** Whether rows of these columns would be lists with gaps. */
+function areSparse(columns: readonly string[]): boolean {
+  for (let at = 0; at < columns.length; at++) if (isSparseIndex(columns[at] ?? '', columns.length)) return true;
+  return false;
 }
