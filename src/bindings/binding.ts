@@ -3,6 +3,7 @@
  * what its calls count as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API,
  * accounting.
  */
+import type { AccountWork } from '../quotas/host/call-work.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
@@ -54,6 +55,8 @@ export interface AccountContext<Shared = unknown> {
   readonly shared: Shared;
   /** How the application's own client gives it bodies as streams. @default without a time to read them */
   readonly given?: ClientBodies;
+  /** Charges the account for what the application's own client makes of bytes that functions have written. @default it is not charged */
+  readonly work?: AccountWork;
   /** @throws EdgeError EDGE_ACCOUNT_REMOVED when the account is gone, though another one may have its id */
   check?(): void;
 }

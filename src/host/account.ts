@@ -13,7 +13,7 @@ import type { BindingClients } from '../bindings/registry.js';
 import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import { sqlBinding } from '../bindings/sql/sql-binding.js';
 import { EdgeError } from '../quotas/errors.js';
-import { OWN_WORK } from '../quotas/host/call-work.js';
+import { accountWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
@@ -337,9 +337,7 @@ export class Account implements BindingClients {
    * @internal
    */
   customerUsage(query: UsageQuery): Promise<UsageReport> {
-    const { share } = this.#host;
-    const work = { ...OWN_WORK, owner: share, charge: (ms: number) => share.charge(ms), turn: () => share.turn() };
-    return this.#host.usageReport(query, work);
+    return this.#host.usageReport(query, accountWork(this.#host.share));
   }
 
   /** What it may take of this process. */
@@ -403,6 +401,7 @@ export class Account implements BindingClients {
     return {
       account: this.id,
       check: () => this.#check(),
+      work: this.#host.share,
       get limits() {
         return limits();
       },

@@ -4,7 +4,7 @@ import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { SqlBounds } from '../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import type { ModuleKind } from '../protocol/messages.js';
-import type { CallWork } from '../quotas/host/call-work.js';
+import type { AccountWork } from '../quotas/host/call-work.js';
 import type { LimitOverrides } from '../quotas/limit-overrides.js';
 import type { InvocationKind, Plan, ZonePlan } from '../quotas/limits.js';
 import type { WrittenConsumer } from '../shapes/consumer-shapes.js';
@@ -197,7 +197,7 @@ export interface AccountPort {
   /** The most that the account may store; undefined for an account that is not there. */
   storageBounds(account: string): StorageBounds | undefined;
   /** What is done for a request about the account is charged to it; undefined for an account that is not there. */
-  work(account: string): Pick<CallWork, 'charge' | 'turn'> | undefined;
+  work(account: string): AccountWork | undefined;
   updateAccount(account: string, changes: AccountChanges): Promise<void>;
   /** Resolves when the account is gone; its data is deleted in the background. */
   removeAccount(account: string, deleteData: boolean): Promise<void>;

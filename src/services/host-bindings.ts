@@ -110,6 +110,7 @@ export class HostBindings {
       shared: this.shared(row),
       check: () => context.check?.(),
       ...(given !== undefined && { given }),
+      ...(context.work !== undefined && { work: context.work }),
       get limits() {
         return context.limits;
       },

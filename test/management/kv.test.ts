@@ -247,3 +247,24 @@ test('a bulk needs kv:edit', async t => {
   t.is((await call('PUT', '/sessions/bulk', '[]', JSON_TYPE)).status, 403);
   t.is((await call('POST', '/sessions/bulk/delete', '[]', JSON_TYPE)).status, 403);
 });
+
+test('a bulk lets others go on between what it writes at once', async t => {
+  const { host, call } = served(t, 'all');
+  await host.account('acme').update({ limits: { storageBytes: 100_000 } });
+  await call('POST', '', JSON.stringify({ name: 'sessions' }), JSON_TYPE);
+  let rounds = 0;
+  const count = (): void => {
+    rounds++;
+    round = setImmediate(count);
+  };
+  let round = setImmediate(count);
+  t.teardown(() => clearImmediate(round));
+  const pairs = Array.from({ length: 2000 }, (_, i) => ({ key: `k${i}`, value: '' }));
+  t.is((await call('PUT', '/sessions/bulk', JSON.stringify(pairs), JSON_TYPE)).status, 200);
+  const batches = 2000 / 64;
+  t.true(rounds >= batches, `${rounds}`);
+  rounds = 0;
+  const keys = pairs.map(({ key }) => key);
+  t.is((await call('POST', '/sessions/bulk/delete', JSON.stringify(keys), JSON_TYPE)).status, 200);
+  t.true(rounds >= batches, `${rounds}`);
+});

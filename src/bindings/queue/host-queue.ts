@@ -1,5 +1,5 @@
 /** A queue for the application itself, in its own process. */
-import { OWN_WORK } from '../../quotas/host/call-work.js';
+import { type AccountWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import { choice, list, objectOf, type Schema, text, wholeNumber } from '../../quotas/schema/schema.js';
@@ -57,7 +57,10 @@ export interface PulledMessage {
   /** Which delivery this is, from 1. */
   readonly attempts: number;
   readonly contentType: QueueContentType;
-  /** Decoded when it is read. Reading it throws when it is not what its content type says. */
+  /**
+   * Decoded each time that it is read, in one piece and at the cost of the account. A message has at most 128,000 bytes, which take some 15 ms and 4 MB of
+   * the heap at most. Reading it throws when it is not what its content type says.
+   */
   readonly body: unknown;
 }
 
@@ -128,12 +131,16 @@ export const SETTLEMENT: Schema<QueueSettlement> = objectOf<QueueSettlement>({
 
 export const USUAL_PULL = { maxMessages: 10, visibilityTimeoutMs: 30_000 } as const;
 
-/** @param open before each call: it may throw */
+/**
+ * @param open before each call: it may throw
+ * @param work is charged for what is decoded, which the account's functions may have written
+ */
 export function hostQueue(
   name: string,
   open: () => Promise<QueueEngine>,
   bounds: () => StorageBounds,
   defaultDelaySeconds: number | undefined,
+  work?: AccountWork,
 ): AccountQueue {
   const send = async (
     method: string,
@@ -178,9 +185,10 @@ export function hostQueue(
     async pull(options = {}) {
       checkOptions('pull()', options, PULL);
       const { maxMessages = USUAL_PULL.maxMessages, visibilityTimeoutMs = USUAL_PULL.visibilityTimeoutMs } = options;
+      await work?.turn();
       const request = { maxMessages, maxBytes: QUEUE_LIMITS.batchBytes, leaseMs: visibilityTimeoutMs };
       const claimed = await (await open()).pull(request);
-      return claimed.map(message => new Pulled(message));
+      return claimed.map(message => new Pulled(message, work));
     },
     async settle(settlement) {
       checkOptions('settle()', settlement, SETTLEMENT);
@@ -213,23 +221,30 @@ class Pulled implements PulledMessage {
   readonly attempts: number;
   readonly contentType: QueueContentType;
   readonly #bytes: Uint8Array;
+  readonly #work: AccountWork | undefined;
 
-  constructor({ leaseId, id, timestamp, attempts, contentType, body }: ClaimedMessage) {
+  constructor({ leaseId, id, timestamp, attempts, contentType, body }: ClaimedMessage, work: AccountWork | undefined) {
     this.leaseId = leaseId;
     this.id = id;
     this.timestamp = new Date(timestamp);
     this.attempts = attempts;
     this.contentType = contentType;
     this.#bytes = body;
+    this.#work = work;
   }
 
   get body(): unknown {
-    return decodeBody(this.contentType, this.#bytes);
+    const began = performance.now();
+    try {
+      return decodeBody(this.contentType, this.#bytes);
+    } finally {
+      this.#work?.charge(performance.now() - began);
+    }
   }
 }
 
 /** @throws TypeError, RangeError or SyntaxError for bytes that the content type does not allow, which only a function that was taken over sends */
-export function decodeBody(contentType: QueueContentType, bytes: Uint8Array): unknown {
+function decodeBody(contentType: QueueContentType, bytes: Uint8Array): unknown {
   switch (contentType) {
     case 'json':
       return JSON.parse(textOf(bytes));

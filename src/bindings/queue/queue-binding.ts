@@ -115,6 +115,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
       () => engineOf(context, queue),
       () => context.limits,
       deliveryDelaySeconds,
+      context.work,
     );
   },
   errorStatus(error) {

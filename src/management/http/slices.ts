@@ -1,23 +1,23 @@
 /** Work of one request on the main thread in slices: each is charged to the account, and others have their turn between two of them. */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { CallWork } from '../../quotas/host/call-work.js';
-
-/** Who is charged; undefined for an account that is not there any more. */
-export type AccountWork = Pick<CallWork, 'charge' | 'turn'> | undefined;
+import type { AccountWork } from '../../quotas/host/call-work.js';
 
 const SLICE_MS = 2;
 
 export class Slices {
-  readonly #work: AccountWork;
+  readonly #work: AccountWork | undefined;
   #began = performance.now();
 
-  constructor(work: AccountWork) {
+  /** @param work undefined for an account that is not there any more */
+  constructor(work: AccountWork | undefined) {
     this.#work = work;
   }
 
   /** Between two steps of the work: undefined at once while the slice is not over. */
   pause(): Promise<void> | undefined {
-    return performance.now() - this.#began < SLICE_MS ? undefined : this.#pause();
+    if (performance.now() - this.#began < SLICE_MS) return undefined;
+    this.end();
+    return this.next();
   }
 
   /** Charges the last slice. */
@@ -26,8 +26,8 @@ export class Slices {
     this.#began = performance.now();
   }
 
-  async #pause(): Promise<void> {
-    this.end();
+  /** Begins a slice after others have had their turn, behind work that has waited for something and was charged. */
+  async next(): Promise<void> {
     await nextRound();
     await this.#work?.turn();
     this.#began = performance.now();

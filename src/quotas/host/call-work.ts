@@ -44,3 +44,10 @@ export const OWN_WORK: CallWork = {
   countRedirect: () => undefined,
   countEgress: () => {},
 };
+
+/** How an account is charged where no function of it has called. */
+export type AccountWork = Pick<CallWork, 'charge' | 'turn'>;
+
+export function accountWork(share: AccountWork): CallWork {
+  return { ...OWN_WORK, owner: share, charge: ms => share.charge(ms), turn: () => share.turn() };
+}

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transport.js';
-import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
+import { accountWork, type CallWork } from '../../quotas/host/call-work.js';
 import { HostBudget, type HostShare, type HostShareLimits } from '../../quotas/host/host-share.js';
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import type { Storage } from '../../storage/storage.js';
@@ -165,7 +165,7 @@ export class Services {
 
   #workOf(account: string): CallWork | undefined {
     const share = this.#accounts.get(account)?.share;
-    return share && { ...OWN_WORK, owner: share, charge: ms => share.charge(ms), turn: () => share.turn() };
+    return share && accountWork(share);
   }
 
   #takeShare(account: string, bounds: HostShareLimits): HostShare {

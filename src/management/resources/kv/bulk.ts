@@ -4,6 +4,7 @@ import type { KvEngine } from '../../../bindings/kv/engine.js';
 import { KvError, kvError } from '../../../bindings/kv/errors.js';
 import { KV_LIMITS } from '../../../bindings/kv/limits.js';
 import { errorCode } from '../../../quotas/errors.js';
+import { accountWork, type CallWork } from '../../../quotas/host/call-work.js';
 import type { Context } from '../../context.js';
 import { checkJsonType, parseJson } from '../../http/body.js';
 import { ApiError, type Reply } from '../../http/envelope.js';
@@ -40,11 +41,11 @@ export async function putPairs(context: Context): Promise<Reply> {
     const pairs = await checkedElements(context, body, VALUE_BOUNDS, 'KvPair', pair => {
       return [checkKey('put', 'PUT', pair.key), checkedPair(pair)];
     });
-    return written(context, pairs, async (key, { start, end, metadata, expiration }) => {
+    return written(context, pairs, async (key, { start, end, metadata, expiration }, work) => {
       const pair = parseJson(body.subarray(start, end));
       // It was checked, and its bytes are those that were.
       if (!isBody('KvPair', pair, context.services.bindings)) throw new TypeError('The body has changed');
-      await namespace.put(key, bytesOf(pair), { metadata, expiration, bounds });
+      await namespace.put(key, bytesOf(pair), { metadata, expiration, bounds }, work);
     });
   });
 }
@@ -56,7 +57,7 @@ export async function deleteKeys(context: Context): Promise<Reply> {
     const keys = await checkedElements(context, body, KEY_BOUNDS, 'KvKeyName', name => {
       return [checkKey('delete', 'DELETE', name), {}];
     });
-    return written(context, keys, key => namespace.delete(key));
+    return written(context, keys, (key, _place, work) => namespace.delete(key, work));
   });
 }
 
@@ -117,17 +118,25 @@ function bytesOf({ value, base64 = false }: Bodies['KvPair']): Uint8Array {
 async function written<Checked extends JsonElement>(
   context: Context,
   checked: ReadonlyMap<string, Checked>,
-  write: (key: string, checked: Checked) => Promise<void>,
+  write: (key: string, checked: Checked, work: CallWork | undefined) => Promise<void>,
 ): Promise<Reply> {
   const failed: string[] = [];
   let failure: unknown;
   let isOver = false;
+  const share = context.services.functions.work(context.account);
+  const work = share && accountWork(share);
+  const slices = new Slices(share);
   for (const batch of batches(checked)) {
     if (isOver) {
       failed.push(...batch.map(([key]) => key));
       continue;
     }
-    const outcomes = await Promise.allSettled(batch.map(([key, one]) => write(key, one)));
+    const writing = batch.map(([key, one]) => write(key, one, work));
+    // Until here it was work of this thread. From here on it waits for the storage, which charges for itself.
+    slices.end();
+    const outcomes = await Promise.allSettled(writing);
+    // A storage in memory answers without a round of the event loop.
+    await slices.next();
     for (const [index, outcome] of outcomes.entries()) {
       if (outcome.status === 'fulfilled') continue;
       failure ??= outcome.reason;
