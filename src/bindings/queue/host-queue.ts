@@ -133,7 +133,7 @@ export const USUAL_PULL = { maxMessages: 10, visibilityTimeoutMs: 30_000 } as co
 
 /**
  * @param open before each call: it may throw
- * @param work is charged for what is decoded, which the account's functions may have written
+ * @param work is charged for decoding bodies, because functions of the account may have written them
  */
 export function hostQueue(
   name: string,

@@ -1,4 +1,4 @@
-/** What rows become whose columns a customer has named: in the application and in functions. */
+/** Rows whose columns a customer has named, read by the application and by functions. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
@@ -9,7 +9,7 @@ const collect: () => void = runInNewContext('gc');
 
 const MEBIBYTE = 1024 * 1024;
 const ROWS = 8000;
-/** As lists the rows would take 30 KB each. */
+/** V8 would keep a list of 30 KB for each of these rows. */
 const SPARSE = `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ${ROWS}) SELECT x AS "2500", 0 AS "1023", x AS "a" FROM n`;
 const NAMES = `SELECT 1 AS "__proto__", 2 AS "constructor", 3 AS "4294967294", 4 AS "4294967295", 5 AS "1", 6 AS "1", 7 AS "01", 8 AS "0"`;
 const READ = [
