@@ -9,8 +9,8 @@ const collect: () => void = runInNewContext('gc');
 
 const MEBIBYTE = 1024 * 1024;
 const ROWS = 8000;
-/** V8 would keep a list of 30 KB for each of these rows. */
-const SPARSE = `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ${ROWS}) SELECT x AS "2500", 0 AS "1023", x AS "a" FROM n`;
+/** V8 would keep a list of 30 KB for each of these rows: the first number is small enough for a list, and the second makes it grow. */
+const SPARSE = `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < ${ROWS}) SELECT 0 AS "1023", x AS "2500", x AS "a" FROM n`;
 const NAMES = `SELECT 1 AS "__proto__", 2 AS "constructor", 3 AS "4294967294", 4 AS "4294967295", 5 AS "1", 6 AS "1", 7 AS "01", 8 AS "0"`;
 const READ = [
   ['0', 8],
