@@ -28,8 +28,10 @@ import type { AccountCells } from './cells/account-cells.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
+import { type LoadTurn, LoadTurns } from './functions/load-turns.js';
 import { type AccountStatsSnapshot, LoadedFunctions, type StartedFunction } from './functions/loaded-functions.js';
 import { startFunction } from './functions/start-function.js';
+import type { FunctionRunner } from './invocation/function-runner.js';
 import {
   type AccountOptions,
   type AccountUpdate,
@@ -66,8 +68,7 @@ export class Account implements BindingClients {
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
   #caches: ApplicationCaches | undefined;
-  /** Calls of load(), in their order. */
-  #loads = 0;
+  readonly #loads = new LoadTurns();
   /** Set when it is removed or its host is closed. */
   #ended: EdgeError | undefined;
 
@@ -91,7 +92,7 @@ export class Account implements BindingClients {
   /**
    * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun. Handles that are
    * there, and listeners made with them, follow: the answer is the same object as before. Of several calls for one name at once, the version of the last
-   * one serves in the end; one that is ready later, and was called before it, never does.
+   * one serves in the end; one that was called before it never does after that, may not be started at all, and answers the same function.
    * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
    * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with
    * the host names of others, EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed
@@ -114,13 +115,22 @@ export class Account implements BindingClients {
     author: LimitsAuthor,
     source: ScriptSource,
     options?: LoadOptions,
-    order = ++this.#loads,
+    turn = this.#loads.next(),
+  ): Promise<EdgeFunction> {
+    return await this.#loads.take(turn, () => this.#deploy(turn, author, source, options));
+  }
+
+  async #deploy(
+    turn: LoadTurn,
+    author: LimitsAuthor,
+    source: ScriptSource,
+    options: LoadOptions | undefined,
   ): Promise<EdgeFunction> {
     const limits = this.#limits;
-    const started = await this.#start(author, source, options);
+    const started = await this.#start(author, source, options, turn);
     try {
       this.#check();
-      const later = this.#functions.loadedAfter(order, started.options.name);
+      const later = this.#functions.loadedAfter(turn.order, started.options.name);
       if (later !== undefined) {
         started.runner.retire();
         return later;
@@ -132,7 +142,8 @@ export class Account implements BindingClients {
       started.runner.retire();
       throw error;
     }
-    const handle = this.#functions.serve(started, order);
+    const handle = this.#functions.serve(started, turn.order);
+    this.#loads.won(turn, handle);
     // They have changed while the script started.
     if (limits !== this.#limits) this.#functions.relimit(this.#limits);
     return handle;
@@ -163,10 +174,10 @@ export class Account implements BindingClients {
    * secrets and `bindings` are given here only. Limits in the file lower those of the account and do not raise them, unless its `caps` say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
-    const order = ++this.#loads;
+    const turn = this.#loads.next();
     const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry.named);
     const author = options.limits === undefined ? 'file' : 'owner';
-    return this.deploy(author, source, { ...configured, ...givenOf(options) }, order);
+    return this.deploy(author, source, { ...configured, ...givenOf(options) }, turn);
   }
 
   /** The function of this name, if it is loaded. */
@@ -370,7 +381,13 @@ export class Account implements BindingClients {
     this.#host.share.close();
   }
 
-  async #start(author: LimitsAuthor, source: ScriptSource, options: LoadOptions | undefined): Promise<StartedFunction> {
+  /** @param turn of load(); undefined for what will not serve */
+  async #start(
+    author: LimitsAuthor,
+    source: ScriptSource,
+    options: LoadOptions | undefined,
+    turn?: LoadTurn,
+  ): Promise<StartedFunction> {
     this.#check();
     const account = {
       id: this.id,
@@ -378,6 +395,11 @@ export class Account implements BindingClients {
       supervisor: this.#supervisor,
       functions: this.#functions,
       check: () => this.#check(),
+      mayStart: async (name: string, runner: FunctionRunner) => {
+        if (turn === undefined) return;
+        turn.winner ??= this.#functions.loadedAfter(turn.order, name);
+        await this.#loads.begin(turn, name, runner);
+      },
     };
     try {
       return await startFunction(this.#host, account, author, source, this.#resolve(options));

@@ -271,6 +271,9 @@ export class IsolateHandle implements ChannelOwner {
     return this.#invocations.some(port => port.isUnanswered === true);
   }
 
+  /** Called when an invocation begins, is answered, or is over. Set while somebody waits for that. */
+  onProgress: (() => void) | undefined;
+
   /** Closes the WebSockets of clients. */
   goAway(): void {
     for (const port of this.#invocations.values()) port.goAway?.();
@@ -328,6 +331,7 @@ export class IsolateHandle implements ChannelOwner {
   ): Exchange {
     const exchange = this.#channel.open(kind, head, isUtf8, body, isComplete, port);
     this.#invocations.set(exchange.id, port);
+    this.onProgress?.();
     this.claims.opened(exchange.id, meteredKind(kind, head));
     return exchange;
   }
@@ -402,6 +406,12 @@ export class IsolateHandle implements ChannelOwner {
     this.claims.closed(id, undefined);
     this.#channel.find(id)?.fail('The invocation is over');
     port?.onLost('unresponsive', '', NOTHING_KNOWN);
+    this.#left();
+  }
+
+  /** An invocation is over. */
+  #left(): void {
+    this.onProgress?.();
     if (this.#invocations.size === 0) this.#idle();
   }
 
@@ -491,7 +501,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#closing.delete(id);
     this.claims.closed(id, payload.readUInt32LE(0) / 1000);
     port?.onDone(payload.readUInt32LE(0) / 1000, payload.readUInt32LE(4) * 1024, payload[8] ?? 0);
-    if (this.#invocations.size === 0) this.#idle();
+    this.#left();
   }
 
   onClose(error: ProtocolError | undefined): void {

@@ -6,6 +6,7 @@ import { arrayPush, MapCtor, mapDelete, mapGet, mapSet } from '../primordials.ts
 interface Resumed {
   readonly listener: () => void;
   readonly isCall: boolean;
+  readonly onOver: (() => void) | undefined;
 }
 
 const waiting = new MapCtor<number, Resumed[]>();
@@ -16,15 +17,19 @@ export function isCallResumed(): boolean {
   return calls > 0;
 }
 
-/** False when the invocation is over: the listener is not called then. */
-export function resume(invocation: number, listener: () => void, isCall = false): boolean {
+/**
+ * False when the invocation is over: the listener is not called then.
+ *
+ * @param onOver called in place of the listener when the invocation ends before its turn
+ */
+export function resume(invocation: number, listener: () => void, isCall = false, onOver?: () => void): boolean {
   try {
     op(Op.Resume, invocation);
   } catch {
     return false;
   }
   if (isCall) calls++;
-  const resumed = { listener, isCall };
+  const resumed = { listener, isCall, onOver };
   const before = mapGet(waiting, invocation);
   if (before === undefined) mapSet(waiting, invocation, [resumed]);
   else arrayPush(before, resumed);
@@ -33,7 +38,8 @@ export function resume(invocation: number, listener: () => void, isCall = false)
 
 /** The invocation is over. */
 export function forgetResumed(invocation: number): void {
-  take(invocation);
+  const forgotten = take(invocation);
+  for (let i = 0; i < forgotten.length; i++) forgotten[i]?.onOver?.();
 }
 
 function take(invocation: number): readonly Resumed[] {

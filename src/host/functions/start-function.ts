@@ -28,6 +28,8 @@ export interface StartingAccount {
   readonly functions: LoadedFunctions;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
+  /** Resolves when the function of this name may start. */
+  readonly mayStart: (name: string, runner: FunctionRunner) => Promise<void>;
 }
 
 /** The author is that of the limits among the options. Rejects as `account.load()` does; the function serves nothing yet. */
@@ -92,6 +94,7 @@ export async function startFunction(
     // The day's count goes on over a restart.
     if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
       await host.admission.attach(account.id);
+    await account.mayStart(options.name, runner);
     await runner.load();
     checkHandlers(`load function "${options.name}"`, runner.handlers, options);
   } catch (error) {

@@ -87,15 +87,9 @@ export class FunctionRunner implements Replacements {
     // A request that had found this version before another took its place.
     if (this.#successor instanceof FunctionRunner) return this.#successor.run(start, sink);
     const live = this.live();
-    if (live?.isBacklogged === true) {
-      throw new EdgeError(
-        'EDGE_OVERLOADED',
-        `Function "${this.context.function}" is busy, and has too much to read of the requests before`,
-      );
-    }
+    if (live !== undefined) return this.runIn(live, start, sink);
     const { share } = this.context;
     share.checkInvocation();
-    if (live !== undefined) return new Invocation(this.context, live, start, sink, this);
     if (this.#waiting >= MAX_WAITING) {
       throw new EdgeError(
         'EDGE_OVERLOADED',
@@ -127,6 +121,21 @@ export class FunctionRunner implements Replacements {
     if (this.#successor !== undefined && !isolate.isUsable) return this.run(start, sink);
     const late = start.timeoutMs === undefined ? start : { ...start, waitedMs: performance.now() - beganMs };
     return new Invocation(this.context, isolate, late, sink, this);
+  }
+
+  /**
+   * Starts it in an isolate of this version, which may have been retired.
+   * @throws EdgeError EDGE_OVERLOADED
+   */
+  runIn(isolate: IsolateHandle, start: InvocationStart, sink: ResponseSink): Invocation {
+    if (isolate.isBacklogged) {
+      throw new EdgeError(
+        'EDGE_OVERLOADED',
+        `Function "${this.context.function}" is busy, and has too much to read of the requests before`,
+      );
+    }
+    this.context.share.checkInvocation();
+    return new Invocation(this.context, isolate, start, sink, this);
   }
 
   /** The same without a promise, when the isolate is there and has room. */

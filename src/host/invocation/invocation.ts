@@ -226,7 +226,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     }
     this.#record.status = status;
     this.#record.responseBytes = socket === undefined ? body.length : 0;
-    this.#state = 'responding';
+    this.#leaveRunning('responding');
     if (!isComplete && !isUpgrade) this.#expectBody(status, head);
     this.caller.runInAsyncScope(this.#respond, this, status, head, body, isComplete, socket);
     socket?.dropUnlessTaken();
@@ -392,7 +392,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     const { object, isUtf8, body, isComplete } = start;
     const own = start.kind === HostOpens.Rpc ? (start.headFor?.(this.peer) ?? start.head) : start.head;
     const kind = object === undefined ? start.kind : HostOpens.ObjectEvent;
-    const head = object === undefined ? own : object.lead + own;
+    const head = object === undefined ? own : object.lead() + own;
     const exchange = this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
     if (this.#context.remote?.isCalling === true) this.#announce(exchange.id);
     return exchange;
@@ -449,10 +449,15 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.caller.runInAsyncScope(this.#sink.fail, this.#sink, error);
   }
 
+  #leaveRunning(state: 'responding' | 'finishing' | 'abandoned'): void {
+    this.#state = state;
+    this.#isolate.onProgress?.();
+  }
+
   /** Nothing more is sent to the client. From here on waitUntil has its time. */
   #leaveAnswering(state: 'finishing' | 'abandoned'): void {
     if (this.#state === 'abandoned') return;
-    this.#state = state;
+    this.#leaveRunning(state);
     this.#times?.cancelTimeout();
     if (this.#context.limits.waitUntilMs !== Number.POSITIVE_INFINITY) waitUntilSoon(this);
   }

@@ -26,7 +26,7 @@ export function objectCalls(
     const { function: functionName, class: className, account: owner = account } = target;
     const object = checkCalled(args, namespaceKey(owner, functionName, className), className);
     const where: ServiceTarget = { function: functionName, account: owner };
-    const runner = objectsOf(find(account, where), rules).target(object);
+    const runner = objectsOf(find(account, where), rules).target(object, origin.peer.isolate);
     if (method === FETCH) return fetchFrom(runner, {}, call, origin, RULES);
     if (method === CALL) return callMethod(runner, {}, call, origin, RULES);
     throw new EdgeError('EDGE_NOT_SUPPORTED', `Stateful objects have no method ${describe(method)}`);

@@ -17,6 +17,7 @@ import type { ResponseSink } from '../invocation/response-sink.js';
 import type { SleepingSockets } from '../sleeping/function-sockets.js';
 import type { SocketEventStart } from '../sleeping/keeper.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import { endWhenAnswered } from './end-when-answered.js';
 
 /** Names one object of the function. */
 export interface ObjectName {
@@ -42,11 +43,6 @@ export interface ObjectRules {
   release?(of: AlarmFunction, by: object): void;
 }
 
-/** How long events of the version before may take to be answered, while those that come wait for the next one. */
-const ANSWER_MS = 2000;
-/** How long the rest of an answer may take then: a body, or a WebSocket that is handed over. */
-const REST_MS = 500;
-const ANSWERED_CHECK_MS = 5;
 /** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
 const LEAVE_MS = 5000;
 /** What an event takes that waits, besides its texts. */
@@ -86,13 +82,38 @@ export class ObjectRunner {
     return { account, functionName };
   }
 
-  /** The target of events of one object. */
-  target(object: ObjectName): InvocationTarget {
+  /**
+   * The target of events of one object.
+   *
+   * @param caller the isolate that calls. Objects of the version before call each other there, because the next version waits until they have answered.
+   */
+  target(object: ObjectName, caller?: IsolateHandle): InvocationTarget {
+    const before = caller === undefined ? undefined : leaving.get(caller);
+    if (caller !== undefined && before?.isOf(this) === true) return before.lastTarget(object, caller);
     return {
       context: this.context,
       run: (start, sink) => this.#run(object, start, sink),
       runNow: (start, sink) => this.#runNow(object, start, sink),
     };
+  }
+
+  /** Both are versions of one function. */
+  isOf({ context: { account, function: name } }: ObjectRunner): boolean {
+    return this.context.account === account && this.context.function === name;
+  }
+
+  /** The same as {@link target} in an isolate of this version that takes no other events. */
+  lastTarget(object: ObjectName, isolate: IsolateHandle): InvocationTarget {
+    const runNow = (start: InvocationStart, sink: ResponseSink): Invocation => {
+      const begun = this.#begin(object, start);
+      try {
+        return this.#inner.runIn(isolate, begun, sink);
+      } catch (error) {
+        begun.object?.over();
+        throw error;
+      }
+    };
+    return { context: this.context, runNow, run: async (start, sink) => runNow(start, sink) };
   }
 
   /** @see SocketRunner */
@@ -162,8 +183,6 @@ export class ObjectRunner {
       guarded(() => this.#endIdle()),
       idleMs,
     ).unref();
-    const sockets = this.#rules.sockets.find(this)?.find(className, id);
-    const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }), ...sockets?.lead() };
     let isOver = false;
     const over = (): void => {
       if (isOver) return;
@@ -173,7 +192,12 @@ export class ObjectRunner {
       if (left > 0) this.#open.set(key, left);
       else this.#open.delete(key);
     };
-    const lead = `${letterOf(start)}${latin1(JSON.stringify(head))}\n`;
+    // The version before may have accepted WebSockets while this event waited.
+    const lead = (): string => {
+      const sockets = this.#rules.sockets.find(this)?.find(className, id);
+      const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }), ...sockets?.lead() };
+      return `${letterOf(start)}${latin1(JSON.stringify(head))}\n`;
+    };
     const socket = (number: number): SleepingSocket | undefined =>
       this.#rules.sockets.find(this)?.find(className, id)?.sockets.get(number);
     return { ...start, object: { className, id, lead, socket, over } };
@@ -256,27 +280,19 @@ export class ObjectRunner {
       this.#over();
       return;
     }
-    detached(this.#answered(this.#last));
+    // The instances of the next version begin when these have answered what they have begun.
+    leaving.set(this.#last, this);
+    endWhenAnswered(this.#last);
     detached(next.#claim().then(over, over));
-  }
-
-  /** Its instances end when what they have begun is answered: those of the next version may begin then. Streams and WebSockets that go on are cut. */
-  async #answered(last: IsolateHandle): Promise<void> {
-    const answerUntilMs = performance.now() + ANSWER_MS;
-    let untilMs = 0;
-    while (last.isUsable && last.inFlight > 0) {
-      const nowMs = performance.now();
-      if (untilMs === 0 || (last.hasUnanswered && nowMs < answerUntilMs)) untilMs = nowMs + REST_MS;
-      if (nowMs > untilMs) break;
-      await sleep(ANSWERED_CHECK_MS, undefined, { ref: false });
-    }
-    last.end();
   }
 }
 
 function endedError(): EdgeError {
   return new EdgeError('EDGE_ISOLATE_LOST', 'The version of the function ended while it began');
 }
+
+/** The runners whose isolates answer what they have begun, while the next version waits for their ends. */
+const leaving = new WeakMap<IsolateHandle, ObjectRunner>();
 
 /** Failures of a start that others need not share. */
 const OWN_FAILURES: ReadonlySet<string> = new Set(['EDGE_TIMEOUT', 'EDGE_OVERLOADED']);

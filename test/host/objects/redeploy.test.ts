@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost } from '../../../src/index.js';
 import { connect, serveSockets } from '../ingress/websocket/servers.js';
-import { newHost } from '../new-host.js';
+import { newHost, nextLog } from '../new-host.js';
 
 const MODES = ['inline', 'process'] as const;
 const OPTIONS = { name: 'f', routes: ['*/*'], objects: { O: 'O' } };
@@ -97,6 +97,33 @@ for (const services of MODES) {
   });
 
   test.serial(
+    `an object of the version before calls another one while the next version waits (${services})`,
+    async t => {
+      t.timeout(120_000);
+      const host = await opened(t, services);
+      const source = (number: number): string => `import { StatefulObject } from 'edgehost:workers';
+    export class O extends StatefulObject {
+      async first() {
+        console.log('begun');
+        await scheduler.wait(300);
+        return (await this.env.O.getByName('b').second()) + ' first ${number}';
+      }
+      second() { return 'second ${number}'; }
+    }
+    export default { fetch: (request, env) => env.O.getByName('a').first().then(text => new Response(text)) };`;
+      const options = { name: 'f', objects: { O: 'O' } };
+      const fn = await host.load(source(0), options);
+      t.is(await (await fn.fetch('http://x/')).text(), 'second 0 first 0');
+      const begun = nextLog(host, 'f');
+      const answer = fn.fetch('http://x/').then(response => response.text());
+      await begun;
+      await host.load(source(1), options);
+      t.is(await answer, 'second 0 first 0');
+      t.is(await (await fn.fetch('http://x/')).text(), 'second 1 first 1');
+    },
+  );
+
+  test.serial(
     `what runs in the version before calls its bindings and the application to its end (${services})`,
     async t => {
       t.timeout(120_000);
@@ -148,10 +175,23 @@ for (const services of MODES) {
     const host = await opened(t, services);
     const source = (number: number): string => `export default { fetch: () => new Response('${number}') };`;
     for (let round = 0; round < 3; round++) {
-      const loads = Array.from({ length: 20 }, (_, number) => host.load(source(number), { name: 'f' }));
+      const loads = Array.from({ length: 50 }, (_, number) => host.load(source(number), { name: 'f' }));
       const functions = new Set(await Promise.all(loads));
       t.is(functions.size, 1);
-      for (const fn of functions) t.is(await (await fn.fetch('http://x/')).text(), '19');
+      for (const fn of functions) t.is(await (await fn.fetch('http://x/')).text(), '49');
     }
+  });
+
+  test.serial(`load() serves the last of many calls for one name whose script starts (${services})`, async t => {
+    t.timeout(240_000);
+    const host = await opened(t, services);
+    const source = (number: number): string =>
+      `${number < 6 ? '' : "throw new Error('bad');"} export default { fetch: () => new Response('${number}') };`;
+    const loads = Array.from({ length: 10 }, (_, number) => host.load(source(number), { name: 'f' }));
+    const outcomes = await Promise.allSettled(loads);
+    const codes = outcomes.map(outcome => (outcome.status === 'rejected' ? outcome.reason.code : 'loaded'));
+    t.deepEqual(codes, [...new Array(6).fill('loaded'), ...new Array(4).fill('EDGE_SCRIPT_THREW')]);
+    const fn = await loads[0];
+    t.is(await (await fn?.fetch('http://x/'))?.text(), '5');
   });
 }

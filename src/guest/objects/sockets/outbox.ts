@@ -1,14 +1,16 @@
 /**
  * What an object does with its sleeping sockets, on its way to the host: entries in their order, sent together at the end of a microtask, and not before
- * what the object has written is on disk.
+ * what the object has written is on disk. A socket that is accepted leaves in a turn of the invocation that accepts it, because the host drops the socket
+ * when that invocation ends without answering with it.
  */
-import { ENTRY_HEAD_BYTES, SEND } from '../../../bindings/objects/socket-calls.ts';
+import { ENTRY_HEAD_BYTES, SEND, SocketEntry } from '../../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../../bindings/service-id.ts';
 import { callNow } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
 import { resume } from '../../events/resume.ts';
 import {
   arrayPush,
+  arraySplice,
   ErrorCtor,
   promiseResolve,
   promiseThen,
@@ -29,11 +31,17 @@ export interface SocketOwner {
   };
 }
 
+interface Failure {
+  readonly error: unknown;
+}
+
 interface Entry {
   readonly socket: number;
   readonly kind: number;
   readonly data: string | Uint8Array;
-  readonly onDone: ((failure: { readonly error: unknown } | undefined) => void) | undefined;
+  readonly onDone: ((failure: Failure | undefined) => void) | undefined;
+  /** The invocation that it has to leave with, which stays open until the host has taken it. Undefined when any may send it. */
+  readonly accepting: Invocation | undefined;
 }
 
 /** A call that has so many bytes takes no more entries. */
@@ -44,6 +52,8 @@ export class Outbox {
   /** JSON of SocketArguments. */
   readonly #args: string;
   #entries: Entry[] = [];
+  /** The first of them, whose writes are on disk. */
+  #passed = 0;
   #isWaiting = false;
   /** Stays open until the entries are sent. */
   #owner: Invocation | undefined = undefined;
@@ -56,7 +66,9 @@ export class Outbox {
   /** `onDone`: the host has taken it, or not. */
   push(socket: number, kind: number, data: string | Uint8Array, onDone?: Entry['onDone']): void {
     if (this.#object.broken !== undefined) throw new ErrorCtor('The object was reset: this instance of it is over');
-    arrayPush(this.#entries, { socket, kind, data, onDone });
+    const accepting = kind === SocketEntry.Accept ? currentInvocation() : undefined;
+    if (accepting !== undefined) accepting.tasks++;
+    arrayPush(this.#entries, { socket, kind, data, onDone, accepting });
     if (this.#isWaiting) return;
     this.#isWaiting = true;
     this.#owner = currentInvocation();
@@ -71,21 +83,28 @@ export class Outbox {
       this.#fail(broken.error);
       return;
     }
-    if (!gates.isOutputOpen) {
-      gates.whenWritten(() => this.#flush());
-      return;
-    }
+    if (gates.isOutputOpen) this.#passed = this.#entries.length;
     try {
-      for (let from = 0; from < this.#entries.length; ) from = this.#send(from);
+      while (this.#passed > 0) {
+        const accepting = this.#entries[0]?.accepting;
+        if (accepting === undefined || accepting === currentInvocation()) this.#take(this.#send());
+        else if (this.#flushIn(accepting)) return;
+        else this.#refuseFirst();
+      }
     } catch (error) {
       // It is the turn of an invocation that is over, or of none.
       const owner = this.#owner;
-      if (owner === undefined || owner === currentInvocation() || !resume(owner.id, () => this.#flush()))
-        this.#fail(error);
+      if (owner === undefined || owner === currentInvocation() || !this.#flushIn(owner)) this.#fail(error);
       return;
     }
-    this.#entries = [];
-    this.#done();
+    if (this.#entries.length > 0) gates.whenWritten(() => this.#flush());
+    else this.#done();
+  }
+
+  /** Goes on in a turn of the invocation, or when it has ended before. False when it is over. */
+  #flushIn({ id }: Invocation): boolean {
+    const flush = (): void => this.#flush();
+    return resume(id, flush, false, () => promiseThen(promiseResolve(undefined), flush));
   }
 
   #done(): void {
@@ -96,23 +115,37 @@ export class Outbox {
   }
 
   #fail(error: unknown): void {
-    const entries = this.#entries;
-    this.#entries = [];
+    const entries = this.#take(this.#entries.length);
     this.#done();
-    for (let i = 0; i < entries.length; i++) entries[i]?.onDone?.({ error });
+    for (let i = 0; i < entries.length; i++) settle(entries[i], { error });
   }
 
-  /** One call with as many entries as it takes; answers where the next begins. */
-  #send(from: number): number {
+  /** The invocation that has accepted the socket is over. */
+  #refuseFirst(): void {
+    const error = new ErrorCtor('The event that has accepted the WebSocket is over');
+    settle(this.#take(1)[0], { error });
+  }
+
+  /** Takes the first entries out. */
+  #take(count: number): Entry[] {
+    const entries = arraySplice(this.#entries, 0, count);
+    this.#passed = this.#passed > count ? this.#passed - count : 0;
+    return entries;
+  }
+
+  /** One call with as many entries as it takes, and as may leave in this turn; answers how many. */
+  #send(): number {
     const parts: Uint8Array[] = [];
-    const waiting: NonNullable<Entry['onDone']>[] = [];
+    const waiting: Entry[] = [];
     let bytes = 0;
-    let to = from;
+    let to = 0;
+    const turn = currentInvocation();
     let lastText: string | undefined;
     let lastBytes: Uint8Array | undefined;
-    for (; to < this.#entries.length && bytes < CALL_BYTES; to++) {
+    for (; to < this.#passed && bytes < CALL_BYTES; to++) {
       const entry = this.#entries[to];
       if (entry === undefined) continue;
+      if (entry.accepting !== undefined && entry.accepting !== turn) break;
       let part: Uint8Array;
       if (typeof entry.data !== 'string') part = entry.data;
       else if (entry.data === lastText && lastBytes !== undefined) part = lastBytes;
@@ -123,13 +156,13 @@ export class Outbox {
       }
       arrayPush(parts, part);
       bytes += ENTRY_HEAD_BYTES + typedArrayLength(part);
-      if (entry.onDone !== undefined) arrayPush(waiting, entry.onDone);
+      if (entry.onDone !== undefined) arrayPush(waiting, entry);
     }
     const body = new Uint8ArrayCtor(bytes);
     let at = 0;
-    for (let i = from; i < to; i++) {
+    for (let i = 0; i < to; i++) {
       const entry = this.#entries[i];
-      const part = parts[i - from];
+      const part = parts[i];
       if (entry === undefined || part === undefined) continue;
       at = putNumber(body, at, entry.socket);
       body[at++] = entry.kind;
@@ -137,8 +170,8 @@ export class Outbox {
       typedArraySet(body, part, at);
       at += typedArrayLength(part);
     }
-    const tell = (failure: { readonly error: unknown } | undefined): void => {
-      for (let i = 0; i < waiting.length; i++) waiting[i]?.(failure);
+    const tell = (failure: Failure | undefined): void => {
+      for (let i = 0; i < waiting.length; i++) settle(waiting[i], failure);
     };
     callNow(ServiceId.ObjectSockets, SEND, '', this.#args, body, {
       onReply: () => tell(undefined),
@@ -146,6 +179,12 @@ export class Outbox {
     });
     return to;
   }
+}
+
+/** An answer that has waited for it is sent before the invocation may end that has accepted the socket. */
+function settle(entry: Entry | undefined, failure: Failure | undefined): void {
+  entry?.onDone?.(failure);
+  entry?.accepting?.endTask();
 }
 
 function putNumber(target: Uint8Array, at: number, value: number): number {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import test from 'ava';
 import type { FunctionSocket } from '../../../../src/index.js';
 import { until } from '../../../services/process/with-services.js';
-import { closed, connected, nextMessage } from '../../ingress/websocket/servers.js';
+import { closed, connect, connected, nextMessage } from '../../ingress/websocket/servers.js';
 import { ISOLATIONS, nextLog } from '../../new-host.js';
 import { ROOM, sleepRig } from './sleeping.js';
 
@@ -158,3 +158,43 @@ test('the application, and a function that accepts what an object answers, are c
   webSocket.close(4005, 'enough');
   t.is(((await over) as { readonly code: number }).code, 4005);
 });
+
+for (const isolation of ISOLATIONS) {
+  test(`a WebSocket is accepted while other events of the object write (${isolation})`, async t => {
+    const source = `import { StatefulObject } from 'edgehost:workers';
+    export class Room extends StatefulObject {
+      fetch() {
+        const [client, server] = Object.values(new WebSocketPair());
+        this.ctx.acceptWebSocket(server);
+        server.send('hello');
+        return new Response(null, { status: 101, webSocket: client });
+      }
+      write(value) { this.ctx.storage.put('value', value); }
+    }
+    export default { fetch: (request, env) => env.ROOM.getByName('a').fetch(request) };`;
+    const { fn, url } = await sleepRig(t, { host: { isolation }, source });
+    const { rpc } = fn.objects('Room').getByName('a');
+    let isOver = false;
+    const writing = async (): Promise<void> => {
+      for (let value = 0; !isOver; value++) {
+        await rpc.write?.(value);
+        await new Promise(resolve => setTimeout(resolve, 5));
+      }
+    };
+    const writer = writing();
+    for (let round = 0; round < 10; round++) {
+      const greetings = Array.from({ length: 4 }, async () => {
+        const socket = connect(t, url);
+        const greeting = await Promise.race([
+          nextMessage(socket),
+          once(socket, 'unexpected-response').then(([, { statusCode }]) => `refused with ${statusCode}`),
+        ]);
+        socket.terminate();
+        return greeting;
+      });
+      t.deepEqual(await Promise.all(greetings), ['hello', 'hello', 'hello', 'hello']);
+    }
+    isOver = true;
+    await writer;
+  });
+}
