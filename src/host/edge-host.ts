@@ -42,8 +42,8 @@ export interface HostHealth extends CellsHealth {
   readonly accounts: number;
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   /**
-   * Layers around the engines of SQL, which run customers' statements in processes of their own with either isolation; undefined before the first of them, and
-   * with services 'process', where they are those of the services process.
+   * Layers around the engines of SQL, which run customers' statements in processes of their own with either isolation; undefined before the first of
+   * them. With services 'process' they are those of the services process.
    */
   readonly sqlSandbox: SandboxState | undefined;
   /** The process of the services (option `services`), whose id is undefined while there is none; undefined with 'inline'. */

@@ -1,11 +1,14 @@
 /** The main program of the services process, with the walls around the processes that it starts itself. */
 import { serveDirectory } from '../services/serve-directory.js';
+import { Notices } from '../services/server/notices.js';
 import { EngineWalls } from './engine/engine-walls.js';
 import type { SandboxOption } from './sandbox/sandbox.js';
 
-// The applications warn of missing layers, which their cells lack too.
-const walls = new EngineWalls(undefined, () => {});
-await serveDirectory(walls, options => {
+const notices = new Notices();
+// The applications warn of missing layers: each of them, once, also those that come later.
+const walls = new EngineWalls(undefined, () => {}, notices.setSqlSandbox);
+const onOptions = (options: unknown): void => {
   const { sandbox } = options as { readonly sandbox?: SandboxOption }; // those of a host, which has checked them
   if (sandbox !== undefined) walls.use(sandbox);
-});
+};
+await serveDirectory({ walls, onOptions, notices });

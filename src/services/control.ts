@@ -84,6 +84,18 @@ export enum ControlSignal {
   TraceEnds = 45,
   /** Another application has changed a database: JSON of {@link DatabaseChange}. */
   DatabaseChanged = 47,
+  /** What the process of the services says of itself: JSON of {@link Notice}. */
+  Notice = 48,
+}
+
+export interface Notice {
+  readonly warning?: { readonly code: string; readonly message: string };
+  /** The state of the sandbox of the engines of SQL. */
+  readonly sqlSandbox?: unknown;
+}
+
+export function parseNotice(text: string): Notice {
+  return JSON.parse(text); // written by the services
 }
 
 export enum News {

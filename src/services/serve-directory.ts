@@ -1,19 +1,26 @@
 /** The process of the services: it has the storage of a directory, and answers calls of the cells of all its applications. */
 import { cronStorage } from '../bindings/cron/cron-records.js';
 import { REGISTRY } from '../bindings/registry.js';
+import { listenToFaults } from '../quotas/guarded.js';
 import type { ProcessWalls } from '../storage/process-walls.js';
 import { Storage } from '../storage/storage.js';
 import { usageStorage } from '../usage/usage-store.js';
 import { runServices } from './process/run-services.js';
+import type { Notices } from './server/notices.js';
 import { Services } from './server/services.js';
 
-/**
- * Serves until the last application has gone.
- *
- * @param walls around the processes that it starts
- * @param onOptions gets the options of each application
- */
-export async function serveDirectory(walls: ProcessWalls, onOptions: (options: unknown) => void): Promise<void> {
+/** What a directory is served with. */
+export interface ServedWith {
+  /** Around the processes that the services start. */
+  readonly walls: ProcessWalls;
+  /** Gets the options of each application. */
+  readonly onOptions: (options: unknown) => void;
+  readonly notices: Notices;
+}
+
+/** Serves until the last application has gone. */
+export async function serveDirectory({ walls, onOptions, notices }: ServedWith): Promise<void> {
+  listenToFaults(notices.warn);
   await runServices(async directory => {
     let services: Services | undefined;
     const storage = await Storage.open(directory, {
@@ -23,9 +30,10 @@ export async function serveDirectory(walls: ProcessWalls, onOptions: (options: u
         usageStorage({ keepDays: () => services?.keepDays ?? Number.POSITIVE_INFINITY, now: Date.now }),
       ],
       onStored: account => services?.noteStored(account),
+      onDamaged: notices.warn,
       walls,
     });
-    const running = new Services({ storage, onOptions });
+    const running = new Services({ storage, onOptions, notices });
     services = running;
     await running.resumeRemovals();
     return {

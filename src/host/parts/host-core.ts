@@ -133,7 +133,7 @@ export class HostCore {
     detached(loadTelemetry());
   }
 
-  /** The layers around engines of SQL; undefined before the first of them, and where the services process starts them. */
+  /** The layers around engines of SQL, which the services process may start; undefined before the first of them. */
   get sqlSandbox(): SandboxState | undefined {
     return this.#walls.state;
   }
@@ -232,7 +232,11 @@ export class HostCore {
       }),
       onWarning: this.#warn,
       checkAccess: () => keepPrivate(storage, { directory: storage, mayClose: false, access }),
-      onLost: () => this.cells.replaceAll(),
+      onLost: () => {
+        this.#walls.areElsewhere(undefined);
+        this.cells.replaceAll();
+      },
+      onSqlSandbox: state => this.#walls.areElsewhere(state),
       share: account => this.accounts.find(account)?.share,
       onStuck: (account, reason) => this.accounts.find(account)?.stuck(reason),
       localSend: (account, url, origin) => this.routes.localSend(account, url, origin),

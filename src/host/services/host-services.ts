@@ -7,13 +7,14 @@ import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import { type CellConnections, type CellServices, FIRST_LEASES } from '../../pool/cell.js';
 import type { IsolateHandle, SpliceLine } from '../../pool/isolate-handle.js';
+import type { SandboxState } from '../../pool/sandbox/state.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { failureText } from '../../protocol/exchange-io.js';
 import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, isEdgeErrorCode } from '../../quotas/errors.js';
 import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { type AccountChange, parseMissedChanges, parseToldChange } from '../../services/account-changes.js';
@@ -25,9 +26,11 @@ import {
   ControlSignal,
   NEWS_BYTES,
   News,
+  type Notice,
   packed,
   pair,
   parseDatabaseChange,
+  parseNotice,
   type RemovalStep,
   ServicesAsk,
   unpackedTotals,
@@ -54,6 +57,8 @@ export interface HostServicesOptions {
   /** The process of the services has ended: cells have no connection to the next one. */
   readonly onLost: () => void;
   readonly onWarning: (error: EdgeError) => void;
+  /** The services have told the layers around their engines of SQL. */
+  readonly onSqlSandbox: (state: SandboxState) => void;
   readonly share: (account: string) => HostShare | undefined;
   /** The cells of the account have to end. */
   readonly onStuck: (account: string, reason: string) => void;
@@ -405,8 +410,18 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
         this.#databases.changed(name, keys);
         return;
       }
+      case ControlSignal.Notice:
+        this.#noticed(parseNotice(payload.toString('utf8')));
+        return;
       default:
     }
+  }
+
+  #noticed({ warning, sqlSandbox }: Notice): void {
+    if (sqlSandbox !== undefined) this.#options.onSqlSandbox(sqlSandbox as SandboxState); // of the same version
+    if (warning === undefined) return;
+    const { code, message } = warning;
+    this.#options.onWarning(new EdgeError(isEdgeErrorCode(code) ? code : 'EDGE_INTERNAL', message));
   }
 
   onClose(): void {

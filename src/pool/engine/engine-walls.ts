@@ -24,19 +24,35 @@ interface User {
 export class EngineWalls implements ProcessWalls {
   #option: SandboxOption | undefined;
   readonly #warn: (error: EdgeError) => void;
+  readonly #onState: (state: SandboxState) => void;
   #sandbox: Sandbox | undefined;
+  #elsewhere: SandboxState | undefined;
   #isTold = false;
   readonly #users = new Map<string, User>();
 
-  /** @param warn gets once that layers are missing */
-  constructor(option: SandboxOption | undefined, warn: (error: EdgeError) => void) {
+  /**
+   * @param warn gets once that layers are missing
+   * @param onState gets the layers before engines are started
+   */
+  constructor(
+    option: SandboxOption | undefined,
+    warn: (error: EdgeError) => void,
+    onState: (state: SandboxState) => void = () => {},
+  ) {
     this.#option = option;
     this.#warn = warn;
+    this.#onState = onState;
   }
 
   /** Undefined before the first engine. */
   get state(): SandboxState | undefined {
-    return this.#sandbox?.state;
+    return this.#elsewhere ?? this.#sandbox?.state;
+  }
+
+  /** The services process starts the engines: these are its layers; undefined when it has ended. */
+  areElsewhere(state: SandboxState | undefined): void {
+    this.#elsewhere = state;
+    if (state !== undefined) this.#warnOf(state);
   }
 
   /** One more application uses the storage: the strictest of their options holds. */
@@ -48,7 +64,12 @@ export class EngineWalls implements ProcessWalls {
     const option = this.#option ?? 'auto';
     // A command of the owner's own is for cells: it knows no folder.
     this.#sandbox = await sandboxFor(typeof option === 'object' ? 'auto' : option, ENGINE_RULES);
-    const { mode, missing, separation } = this.#sandbox.state;
+    const { state } = this.#sandbox;
+    this.#onState(state);
+    this.#warnOf(state);
+  }
+
+  #warnOf({ mode, missing, separation }: SandboxState): void {
     if (this.#isTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
     this.#isTold = true;
     this.#warn(

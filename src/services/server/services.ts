@@ -20,6 +20,7 @@ import { AccountLog } from './account-log.js';
 import { Application, type ApplicationSurroundings } from './application.js';
 import { KeptUsage } from './kept-usage.js';
 import { LeftRemovals } from './left-removals.js';
+import { Notices } from './notices.js';
 import { RequestCounters } from './request-counters.js';
 
 interface SharedAccount {
@@ -31,6 +32,8 @@ export interface ServicesParts {
   readonly storage: Storage;
   /** Gets the options of each application. @default nothing */
   readonly onOptions?: (options: unknown) => void;
+  /** @default new ones */
+  readonly notices?: Notices;
 }
 
 export class Services {
@@ -41,12 +44,14 @@ export class Services {
   readonly #counters: RequestCounters;
   readonly #accountLog: AccountLog;
   readonly #left: LeftRemovals;
+  readonly #notices: Notices;
   readonly #surroundings: ApplicationSurroundings;
   readonly common: HostBindings;
   /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
   keepDays: number | undefined;
 
-  constructor({ storage: opened, onOptions }: ServicesParts) {
+  constructor({ storage: opened, onOptions, notices = new Notices() }: ServicesParts) {
+    this.#notices = notices;
     const storage = async (): Promise<Storage> => opened;
     const store = localStore(opened);
     this.#usage = this.#createUsage(store);
@@ -134,6 +139,7 @@ export class Services {
     this.#budget ??= new HostBudget({ heapBytes, bufferBytes });
     return this.#accountLog.since(seenChange, () => {
       application.isGreeted = true;
+      this.#notices.add(application.channel);
       this.#left.changed();
     });
   }
@@ -153,6 +159,7 @@ export class Services {
   }
 
   #forget(application: Application): void {
+    this.#notices.delete(application.channel);
     for (const [name, each] of this.#applications) if (each === application) this.#applications.delete(name);
   }
 
