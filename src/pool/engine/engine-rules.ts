@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { SQLITE_PACKAGE } from '../../bindings/sql/engine/sqlite.js';
 import { ENGINE_FLAGS } from '../../bindings/sql/lanes/engine-process.js';
 import { hasPackage } from '../../bindings/sql/library.js';
-import { ALLOWED, CONDITIONAL } from '../sandbox/cell-filter.js';
+import { ALLOWED, CONDITIONAL, LOCK_COMMANDS } from '../sandbox/cell-filter.js';
 import type { ProcessRules } from '../sandbox/rules.js';
 
 const PROBE = fileURLToPath(new URL('../../bindings/sql/engine/probe.js', import.meta.url));
@@ -38,7 +38,7 @@ export const ENGINE_RULES: ProcessRules = {
       'unlink',
       'unlinkat',
       'getdents64',
-      // Descriptors that are open. Locks are fcntl's
+      // Descriptors that are open
       'pwrite64',
       'fsync',
       'fdatasync',
@@ -46,7 +46,7 @@ export const ENGINE_RULES: ProcessRules = {
       'fallocate',
       'fchmod',
     ],
-    conditional: CONDITIONAL_OF_ENGINES,
+    conditional: { ...CONDITIONAL_OF_ENGINES, fcntl: [...(CONDITIONAL.fcntl ?? []), ...LOCK_COMMANDS] },
   },
   limits: [['--core=0', '--memlock=0', '--msgqueue=0'], [`--data=${MAX_DATA_BYTES}`], [`--nofile=${MAX_DESCRIPTORS}`]],
   threads: MAX_THREADS,

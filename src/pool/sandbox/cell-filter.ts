@@ -33,7 +33,6 @@ export const ALLOWED: readonly SystemCall[] = [
   'pread64',
   'lseek',
   'close',
-  'fcntl',
   'fstat',
   'shutdown',
   'getsockname',
@@ -133,11 +132,21 @@ function prctl(...option: readonly number[]): readonly ArgumentCheck[] {
   return option.map((value, index) => ({ index, value }));
 }
 
+function fcntl(...commands: readonly number[]): readonly (readonly ArgumentCheck[])[] {
+  return commands.map(value => [{ index: 1, value }]);
+}
+
+/** F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC. Not F_SETOWN, by which the kernel sends signals to other processes. */
+const DESCRIPTOR_COMMANDS = fcntl(0, 1, 2, 3, 4, 1030);
+/** F_GETLK, F_SETLK, F_SETLKW, and the same for locks of open files. */
+export const LOCK_COMMANDS = fcntl(5, 6, 7, 36, 37, 38);
+
 /** Allowed when every check of one of these lists holds. */
 export const CONDITIONAL: Readonly<Partial<Record<SystemCall, readonly (readonly ArgumentCheck[])[]>>> = {
   clone: [[{ index: 0, mask: ~IGNORED_CLONE_FLAG, value: THREAD_FLAGS }]],
   open: [[{ index: 1, mask: WRITE_FLAGS, value: 0 }]],
   openat: [[{ index: 2, mask: WRITE_FLAGS, value: 0 }]],
+  fcntl: DESCRIPTOR_COMMANDS,
   // TCGETS, by which isatty() asks; FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
   ioctl: [0x5401, 0x541b, 0x5421, 0x5450, 0x5451].map(value => [{ index: 1, value }]),
   // Its own limits: process 0 is the calling one

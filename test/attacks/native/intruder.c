@@ -194,6 +194,8 @@ static void try_kernel(void) {
   TRY("seccomp", syscall(SYS_seccomp, 1, 0, buffer) == -1 && errno == EINVAL ? 0 : -1);
   TRY("set no death signal", prctl(PR_SET_PDEATHSIG, 0));
   TRY("become a subreaper", prctl(PR_SET_CHILD_SUBREAPER, 1));
+  TRY("fcntl(F_SETOWN)", fcntl(0, F_SETOWN, getppid()));
+  TRY("fcntl(F_SETSIG)", fcntl(0, F_SETSIG, SIGKILL));
   TRY("inotify", syscall(SYS_inotify_init1, 0));
   TRY("fanotify", syscall(SYS_fanotify_init, 0, 0));
   TRY("name_to_handle_at", syscall(SYS_name_to_handle_at, AT_FDCWD, "/", buffer, buffer + 2048, 0) == -1 && errno == EOVERFLOW ? 0 : -1);

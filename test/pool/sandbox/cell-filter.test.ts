@@ -32,19 +32,7 @@ const PINNED = [
     'exit_group',
     'faccessat',
   ],
-  ...[
-    'fcntl',
-    'fstat',
-    'futex',
-    'getcpu',
-    'getcwd',
-    'getegid',
-    'geteuid',
-    'getgid',
-    'getpid',
-    'getppid',
-    'getpriority',
-  ],
+  ...['fstat', 'futex', 'getcpu', 'getcwd', 'getegid', 'geteuid', 'getgid', 'getpid', 'getppid', 'getpriority'],
   ...[
     'getrandom',
     'getresgid',
@@ -81,7 +69,18 @@ const PINNED = [
   ],
   ...['setresuid', 'shutdown', 'sigaltstack', 'stat', 'statx', 'sysinfo', 'time', 'uname', 'wait4', 'write', 'writev'],
 ];
-const PINNED_BY_ARGUMENTS = ['clone', 'ioctl', 'kill', 'open', 'openat', 'prctl', 'prlimit64', 'setpriority', 'tgkill'];
+const PINNED_BY_ARGUMENTS = [
+  'clone',
+  'fcntl',
+  'ioctl',
+  'kill',
+  'open',
+  'openat',
+  'prctl',
+  'prlimit64',
+  'setpriority',
+  'tgkill',
+];
 
 function filterOf(machine: Architecture): Buffer {
   const program = cellFilter(machine);
@@ -97,6 +96,16 @@ function answer(machine: Architecture, call: SystemCall, ...given: readonly (num
 
 function numbersOf(names: readonly string[], machine: Architecture): number[] {
   return names.flatMap(name => (isSystemCall(name) ? (numberOf(name, machine) ?? []) : [-1]));
+}
+
+for (const machine of MACHINES) {
+  test(`cellFilter() lets fcntl() duplicate descriptors and read and set their flags, and own no signals (${machine})`, t => {
+    for (const command of [0, 1, 2, 3, 4, 1030])
+      t.is(answer(machine, 'fcntl', 0, command), ACTIONS.allow, `${command}`);
+    // F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ, F_ADD_SEALS, and locks
+    for (const command of [8, 10, 15, 1024, 1026, 1031, 1033, 6, 37])
+      t.is(answer(machine, 'fcntl', 0, command), ACTIONS.refuse, `${command}`);
+  });
 }
 
 for (const machine of MACHINES) {
