@@ -1,5 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../bindings/service.js';
+import { followsAmbiguousFraming } from '../quotas/ambiguous-framing.js';
+import {
+  checkWhole,
+  cutOff,
+  endsWithHead,
+  fieldsOf,
+  isClosed,
+  isDelivered,
+  onClosed,
+  refuseRest,
+} from '../quotas/both-protocols.js';
 import { guarded } from '../quotas/guarded.js';
 import { closeWithConnection } from '../quotas/pipelined-responses.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
@@ -14,10 +25,11 @@ export function createListener(
   options: { readonly awaitsContinue: boolean },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
+    if (followsAmbiguousFraming(request, response)) return;
     closeWithConnection(request, response);
     serve(handle, request, response, options.awaitsContinue).catch(() => {
       // The status is sent or the client is gone: a cut connection is the only way left to say that the body failed.
-      response.destroy();
+      cutOff(response);
     });
   };
 }
@@ -29,10 +41,10 @@ async function serve(
   awaitsContinue: boolean,
 ): Promise<void> {
   const gone = new AbortController();
-  response.once(
-    'close',
+  onClosed(
+    response,
     guarded(() => {
-      if (!response.writableFinished) gone.abort();
+      if (!isDelivered(response)) gone.abort();
     }),
   );
   let isContinued = !awaitsContinue;
@@ -67,11 +79,11 @@ function targetOf(request: IncomingMessage): string {
 }
 
 function headersOf(request: IncomingMessage): readonly string[] {
-  const { rawHeaders } = request;
-  // HTTP/2 names the host by a pseudo header.
-  return rawHeaders.some(name => name === ':authority')
-    ? rawHeaders.map((text, i) => (i % 2 === 0 && text === ':authority' ? 'host' : text))
-    : rawHeaders;
+  const fields = fieldsOf(request);
+  const isUnannounced =
+    request.httpVersionMajor > 1 && request.headers['content-length'] === undefined && !endsWithHead(request);
+  // HTTP/2 frames all bodies, and only HTTP/1.1 has to say so.
+  return isUnannounced ? [...fields, 'transfer-encoding', 'chunked'] : fields;
 }
 
 /** Reading stops without destroying the request: its connection still has to carry the answer. */
@@ -81,6 +93,7 @@ async function* bodyOf(request: IncomingMessage, onRead: () => void): AsyncGener
   for await (const chunk of chunks) {
     if (chunk instanceof Uint8Array) yield chunk;
   }
+  await checkWhole(request);
 }
 
 async function send(body: ServiceBody | null, response: ServerResponse): Promise<void> {
@@ -89,7 +102,7 @@ async function send(body: ServiceBody | null, response: ServerResponse): Promise
     return;
   }
   for await (const chunk of body) {
-    if (response.destroyed) return;
+    if (isClosed(response)) return;
     if (!response.write(chunk)) await writable(response);
   }
   response.end();
@@ -98,10 +111,12 @@ async function send(body: ServiceBody | null, response: ServerResponse): Promise
 function writable(response: ServerResponse): Promise<void> {
   return new Promise(resolve => {
     const done = guarded(() => {
-      response.off('drain', done).off('close', done);
+      response.off('drain', done);
+      remove();
       resolve();
     });
-    response.once('drain', done).once('close', done);
+    response.once('drain', done);
+    const remove = onClosed(response, done);
   });
 }
 
@@ -111,7 +126,7 @@ function drain(request: IncomingMessage): void {
     'data',
     guarded((chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > DRAIN_BYTES) request.destroy();
+      if (bytes > DRAIN_BYTES) refuseRest(request);
     }),
   );
   request.on('error', () => {});

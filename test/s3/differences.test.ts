@@ -165,7 +165,8 @@ async function twoFramingsAreRefused(t: ExecutionContext): Promise<void> {
   const lines = Object.entries({ ...headers, 'transfer-encoding': 'chunked', 'content-length': '3' });
   const socket = connect(port, '127.0.0.1');
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  socket.write(`PUT /files/k HTTP/1.1\r\n${head}\r\n3\r\nabc\r\n0\r\n\r\n`);
+  const behind = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
+  socket.write(`PUT /files/k HTTP/1.1\r\n${head}\r\n3\r\nabc\r\n0\r\n\r\n${behind}`);
   let text = '';
   socket.on('data', data => {
     text += data.toString('latin1');
@@ -173,6 +174,8 @@ async function twoFramingsAreRefused(t: ExecutionContext): Promise<void> {
   await once(socket, 'close');
   t.regex(text, /^HTTP\/1\.1 400 /);
   t.regex(text, /InvalidRequest/);
+  t.regex(text, /^connection: close/im);
+  t.is(text.split('HTTP/1.1 ').length, 2);
   t.is((await endpoint.send('HEAD', '/files/k')).status, 404);
 }
 

@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { sessionOf } from '../../quotas/both-protocols.js';
 
 const PREFIX = 'edge-client-';
 const E = 0x65;
@@ -27,7 +28,7 @@ export function withoutClientHeaders(rawHeaders: readonly string[]): readonly st
 }
 
 /** The headers of a TLS connection, cached: they take some calls of the engine and never change. */
-const tlsHeaders = new WeakMap<Socket, string>();
+const tlsHeaders = new WeakMap<object, string>();
 
 /**
  * Lines for the head of a request, each after a line feed.
@@ -35,15 +36,12 @@ const tlsHeaders = new WeakMap<Socket, string>();
  * @param address the client's, as clientAddress() gave it
  * @param peer that of the connection
  */
-export function clientHeaders(
-  { socket, httpVersion }: IncomingMessage,
-  address: string | undefined,
-  peer: string | undefined,
-): string {
+export function clientHeaders(request: IncomingMessage, address: string | undefined, peer: string | undefined): string {
+  const { socket, httpVersion } = request;
   let lines = address === undefined ? '' : `\nedge-client-ip\n${plainAddress(address)}`;
   if (peer !== undefined && peer !== address) lines += `\nedge-client-proxy-ip\n${plainAddress(peer)}`;
   if (httpVersion !== '1.1') lines += `\nedge-client-http\nHTTP/${httpVersion === '2.0' ? '2' : httpVersion}`;
-  if ('encrypted' in socket && socket.encrypted === true) lines += tlsOf(socket);
+  if ('encrypted' in socket && socket.encrypted === true) lines += tlsOf(socket, request);
   return lines;
 }
 
@@ -52,13 +50,15 @@ function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-function tlsOf(socket: Socket): string {
-  const known = tlsHeaders.get(socket);
+/** `socket` is another object for each request of HTTP/2, where the session is that of the connection. */
+function tlsOf(socket: Socket, request: IncomingMessage): string {
+  const connection = sessionOf(request) ?? socket;
+  const known = tlsHeaders.get(connection);
   if (known !== undefined) return known;
   const version = textOf(socket, 'getProtocol');
   const cipher = textOf(socket, 'getCipher');
   const lines = `\nedge-client-tls-version\n${version}\nedge-client-tls-cipher\n${cipher}`;
-  tlsHeaders.set(socket, lines);
+  tlsHeaders.set(connection, lines);
   return lines;
 }
 

@@ -1,5 +1,6 @@
 /** Answers a request that ended with an error: the page of its code, in the form that the client accepts. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
+import { cutOff, isClosed } from '../../quotas/both-protocols.js';
 import { errorPage } from '../../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { writeHead } from './response-head.js';
@@ -11,8 +12,8 @@ export function sendError(
   error: unknown,
   retryAfterMs?: number,
 ): void {
-  if (response.headersSent || response.destroyed) {
-    response.destroy();
+  if (response.headersSent || isClosed(response)) {
+    cutOff(response);
     return;
   }
   const { status, headers, body } = errorPage({

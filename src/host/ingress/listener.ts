@@ -6,6 +6,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
+import { followsAmbiguousFraming } from '../../quotas/ambiguous-framing.js';
+import { endsWithHead, fieldsOf, isClosed } from '../../quotas/both-protocols.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { closeWithConnection } from '../../quotas/pipelined-responses.js';
@@ -21,7 +23,7 @@ import { sendError } from './error-response.js';
 import type { Fill, ListenerSink } from './front/fill.js';
 import type { FrontCache } from './front/front-cache.js';
 import { headOfRaw } from './http-head.js';
-import { isClosed, type Next, NodeSink } from './node-sink.js';
+import { type Next, NodeSink } from './node-sink.js';
 import { bodyIsRead, bodyReadBefore } from './read-body.js';
 import { readTarget } from './request-target.js';
 import { checkServer, maxHeadersOf, serverOf, tooManyHeaders } from './server-bounds.js';
@@ -97,6 +99,7 @@ export function createListener(
     next?: Next,
     connection?: UpgradeConnection,
   ): void => {
+    if (followsAmbiguousFraming(request, response)) return;
     closeWithConnection(request, response);
     try {
       const target = readTarget(request, trustProxy);
@@ -107,21 +110,22 @@ export function createListener(
       }
       const { target: runner, mode } = route;
       const { context } = runner;
-      const own = serverOf(request);
-      if (own !== server) {
-        server = own;
-        maxRawHeaders = 2 * maxHeadersOf(own);
+      const fields = fieldsOf(request);
+      // With HTTP/2 a server resets what has more headers than it takes, and drops none.
+      if (request.httpVersionMajor < 2) {
+        const own = serverOf(request);
+        if (own !== server) {
+          server = own;
+          maxRawHeaders = 2 * maxHeadersOf(own);
+        }
+        // When headers were dropped, the missing ones may be the ones that matter.
+        if (fields.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
+        if (!isWarned) {
+          isWarned = true;
+          checkServer(own, context.limits, onWarning);
+        }
       }
-      // When headers were dropped, the missing ones may be the ones that matter.
-      if (request.rawHeaders.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
-      if (!isWarned) {
-        isWarned = true;
-        checkServer(own, context.limits, onWarning);
-      }
-      checkRequestHead(
-        { method: request.method ?? 'GET', url: target.url, headers: request.rawHeaders },
-        context.limits,
-      );
+      checkRequestHead({ method: request.method ?? 'GET', url: target.url, headers: fields }, context.limits);
       if (!isProxyWarned && context.limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
         isProxyWarned = comesOverUnknownProxy(request);
         if (isProxyWarned) onWarning(unknownProxy(request));
@@ -247,7 +251,7 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: ListenerS
   const isBare =
     (length === undefined || length === '0') &&
     headers['transfer-encoding'] === undefined &&
-    (request.httpVersionMajor < 2 || length === '0' || isHeadOnly(request));
+    (request.httpVersionMajor < 2 || length === '0' || endsWithHead(request));
   const read = isBare ? undefined : bodyReadBefore(request);
   if (read !== undefined) new BodyCounter(runner.context.limits).add(read.length);
   if (isBare) {
@@ -279,12 +283,6 @@ function serve(runner: FunctionRunner, request: IncomingMessage, sink: ListenerS
     return;
   }
   begin(runner, sink, new FetchStart(head, null, false));
-}
-
-/** For HTTP/2, where no header has to announce a body. `stream` is the one of node:http2, whose request objects alone have one. */
-function isHeadOnly(request: IncomingMessage): boolean {
-  const { endAfterHeaders } = 'stream' in request ? (request.stream as { readonly endAfterHeaders?: boolean }) : {};
-  return endAfterHeaders === true;
 }
 
 function begin(runner: FunctionRunner, sink: ListenerSink, start: InvocationStart, read?: Buffer): void {

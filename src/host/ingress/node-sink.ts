@@ -1,5 +1,14 @@
 /** Where the answer to one request of node:http goes, and where the body of the request comes from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  cutOff,
+  isClosed,
+  isDelivered,
+  needsDrain,
+  onClosed,
+  refuseRest,
+  whenEnded,
+} from '../../quotas/both-protocols.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import { BodyCounter } from '../../quotas/request-checks.js';
@@ -28,13 +37,7 @@ import { sendWhole } from './whole-answer.js';
 export type Next = (error?: unknown) => void;
 
 const MAX_PIECE_BYTES = 64 * 1024;
-
-/** The client has gone, or has been answered already: nothing will receive an answer, and no event will say so again. */
-export function isClosed(response: ServerResponse): boolean {
-  // A response of node:http2 has no property of that name, but its stream has.
-  const { destroyed } = 'stream' in response ? (response.stream as { readonly destroyed?: boolean }) : response;
-  return destroyed === true;
-}
+const DISCONNECTED = 'The client disconnected';
 
 const timeouts = new TimerList<NodeSink>(sink => sink.timeOut());
 
@@ -74,8 +77,8 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     this.#response = response;
     this.#context = context;
     this.#next = next;
-    response.on(
-      'close',
+    onClosed(
+      response,
       guarded(() => this.#closed()),
     );
   }
@@ -107,17 +110,32 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     invocation.source = this;
     this.#onData = guarded(
       chunk => this.#receive(chunk),
-      () => this.#request.destroy(),
+      () => refuseRest(this.#request),
     );
     this.#request.on('data', this.#onData);
     this.#request.once(
       'end',
-      guarded(() => invocation.exchange.end()),
+      guarded(() => this.#bodyEnded(invocation)),
     );
-    this.#request.once('error', () => {}); // the response's close event reports it
-    if (this.#request.readableEnded) invocation.exchange.end();
+    this.#request.once(
+      'error',
+      guarded(() => this.#bodyBroken(invocation)),
+    );
+    if (this.#request.readableEnded) this.#bodyEnded(invocation);
     // It was paused while the function was started, in case that other code was reading it.
     else if (this.#request.isPaused()) this.#request.resume();
+  }
+
+  #bodyEnded(invocation: Invocation): void {
+    whenEnded(this.#request, isWhole => {
+      if (isWhole) invocation.exchange.end();
+      else this.#bodyBroken(invocation);
+    });
+  }
+
+  /** The close of the response reports it, unless all of that was sent before. */
+  #bodyBroken(invocation: Invocation): void {
+    if (isDelivered(this.#response)) invocation.exchange.fail(DISCONNECTED);
   }
 
   /** The connection is given to something else, which reports its end. False when it is gone already. */
@@ -270,7 +288,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     } catch {
       // The encoder has no memory or no place on a thread: the body goes out as it is.
     }
-    if (this.#isGone || response.destroyed) return;
+    if (this.#isGone || isClosed(response)) return;
     try {
       const own = encoded === undefined ? withVary(withoutLength(plain)) : [...headers];
       own.push('content-length', String((encoded ?? body).length));
@@ -326,7 +344,13 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     const compressed = this.#compressed;
     const target = compressed ?? response;
     // Reading gives credit, by which more may arrive inside the call: the loop below comes to it, in order.
-    if (exchange === undefined || this.#isGone || this.#isMoving || target.writableNeedDrain) return;
+    if (
+      exchange === undefined ||
+      this.#isGone ||
+      this.#isMoving ||
+      (compressed?.writableNeedDrain ?? needsDrain(response))
+    )
+      return;
     this.#isMoving = true;
     try {
       for (;;) {
@@ -352,7 +376,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     } catch (error) {
       // With more bytes than the declared length, or fewer, the client cannot know where the next response begins.
       this.#invocation?.refuseAnswer(this.#lengthError(error), 'exception');
-      response.destroy();
+      cutOff(response);
     } finally {
       this.#isMoving = false;
     }
@@ -374,7 +398,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     this.#settle();
     if (this.#isGone || this.#isHandedOver) return;
     if (this.#isStreaming || this.#response.headersSent) {
-      this.#response.destroy(error);
+      cutOff(this.#response, error);
       return;
     }
     if (this.#invocation?.passesThrough === true && this.#next !== undefined) this.#next();
@@ -400,7 +424,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #closed(): void {
     this.#settle();
     this.#countRead();
-    if (this.#response.writableFinished || this.#isUpgraded) return;
+    if (this.#isGone || this.#isUpgraded || isDelivered(this.#response)) return;
     this.#isGone = true;
     this.#invocation?.abort();
   }

@@ -3,6 +3,7 @@
  * bytes are used in its place, and never silence.
  */
 import type { IncomingMessage } from 'node:http';
+import { fieldsOf } from '../../quotas/both-protocols.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { RequestBodySource } from '../invocation/response-sink.js';
@@ -39,7 +40,8 @@ export function bodyIsRead({ method }: IncomingMessage): EdgeError {
 }
 
 /** A header as the function receives it, even when a parser has changed `request.headers`. */
-function sentHeader({ rawHeaders }: IncomingMessage, name: string): string | undefined {
+function sentHeader(request: IncomingMessage, name: string): string | undefined {
+  const rawHeaders = fieldsOf(request);
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.toLowerCase() === name) return rawHeaders[at + 1];
   }

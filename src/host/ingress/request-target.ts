@@ -55,6 +55,8 @@ export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): Re
     'originalUrl' in request && typeof request.originalUrl === 'string' ? request.originalUrl : undefined;
   const target = original ?? request.url ?? '/';
   const { headers } = request;
+  if (request.method === 'CONNECT')
+    throw malformed('it is CONNECT, by which neither tunnels nor WebSockets over HTTP/2 are opened here');
   const scheme = schemeOf(request, trustProxy);
   const own = hostOf(request, scheme);
   const relative = target.charCodeAt(0) === 47 ? target : withoutOrigin(target, own);

@@ -23,7 +23,9 @@ export function writeHead(response: ServerResponse, status: number, statusText: 
     response.writeHead(status, statusText, headers);
     return;
   }
-  checkHead(statusText, headers);
+  const isFirst = response.req.httpVersionMajor < 2;
+  // HTTP/2 has no status texts.
+  checkHead(isFirst ? statusText : '', headers);
   // One call for each name: Node 20 keeps the last of equal names when it merges a list with what was set before, and so do wrappers of writeHead().
   const valuesOf = new Map<string, string[]>();
   for (let at = 0; at < headers.length; at += 2) {
@@ -35,9 +37,12 @@ export function writeHead(response: ServerResponse, status: number, statusText: 
   for (const framing of ['content-length', 'transfer-encoding']) response.removeHeader(framing);
   for (const [name, own] of valuesOf) {
     const values = ADDED.has(name) ? [...earlierValues(response, name), ...own] : own;
-    response.setHeader(name, values.length === 1 ? (values[0] ?? '') : values);
+    // A list of values is one value (RFC 9110, 5.3); node:http2 takes several of few headers alone.
+    const isList = values.length > 1 && (isFirst || name === 'set-cookie');
+    response.setHeader(name, isList ? values : values.join(', '));
   }
-  response.writeHead(status, statusText);
+  if (isFirst) response.writeHead(status, statusText);
+  else response.writeHead(status);
 }
 
 function earlierValues(response: ServerResponse, name: string): readonly string[] {

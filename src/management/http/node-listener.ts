@@ -4,6 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { followsAmbiguousFraming } from '../../quotas/ambiguous-framing.js';
+import { checkWhole, cutOff, endsWithHead, fieldsOf, onClosed, refuseRest } from '../../quotas/both-protocols.js';
 import { guarded } from '../../quotas/guarded.js';
 import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { ApiError, envelopeResponse, failure } from './envelope.js';
@@ -16,18 +18,19 @@ const LINGER_BYTES = 1024 ** 2;
 
 export function nodeListener(fetch: FetchHandler): (request: IncomingMessage, response: ServerResponse) => void {
   return (incoming, outgoing) => {
+    if (followsAmbiguousFraming(incoming, outgoing)) return;
     closeWithConnection(incoming, outgoing);
     void answer(fetch, incoming, outgoing).catch(() => {
       // The client is gone, or the response broke off, so no error can be sent.
-      outgoing.destroy();
+      cutOff(outgoing);
     });
   };
 }
 
 async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController();
-  outgoing.once(
-    'close',
+  onClosed(
+    outgoing,
     guarded(() => gone.abort()),
   );
   const request = toRequest(incoming, gone.signal);
@@ -38,7 +41,9 @@ async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: 
       : envelopeResponse(failure(request.errors), request.status, new Headers());
   for (const [name, value] of response.headers) outgoing.setHeader(name, value);
   outgoing.statusCode = response.status;
-  if (!incoming.complete) linger(incoming, outgoing);
+  const isUnread =
+    incoming.httpVersionMajor > 1 ? !incoming.readableEnded && !endsWithHead(incoming) : !incoming.complete;
+  if (isUnread) linger(incoming, outgoing);
   if (response.body === null) {
     outgoing.end();
     return;
@@ -50,15 +55,14 @@ async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: 
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | ApiError {
   try {
     const headers = new Headers();
-    // rawHeaders, since `headers` leaves out what is repeated.
-    for (let at = 0; at + 1 < incoming.rawHeaders.length; at += 2) {
-      headers.append(incoming.rawHeaders[at] ?? '', incoming.rawHeaders[at + 1] ?? '');
-    }
+    // Not those of `headers`, which leaves out what is repeated.
+    const fields = fieldsOf(incoming);
+    for (let at = 0; at + 1 < fields.length; at += 2) headers.append(fields[at] ?? '', fields[at + 1] ?? '');
     const method = incoming.method ?? 'GET';
     // The URL that the client requested. A framework may have removed its mount path from `url`, but basePath includes it.
     const original =
       'originalUrl' in incoming && typeof incoming.originalUrl === 'string' ? incoming.originalUrl : undefined;
-    const url = new URL(original ?? incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`);
+    const url = new URL(original ?? incoming.url ?? '/', `http://${headers.get('host') ?? 'localhost'}`);
     if (method === 'GET' || method === 'HEAD') return new Request(url, { method, headers, signal });
     return new Request(url, { method, headers, signal, body: bodyOf(incoming), duplex: 'half' });
   } catch (error) {
@@ -73,6 +77,7 @@ function bodyOf(incoming: IncomingMessage): globalThis.ReadableStream<Uint8Array
     {
       async pull(controller) {
         const { done, value } = await chunks.next();
+        if (done) await checkWhole(incoming);
         if (done) controller.close();
         else controller.enqueue(value);
       },
@@ -85,18 +90,18 @@ function bodyOf(incoming: IncomingMessage): globalThis.ReadableStream<Uint8Array
   );
 }
 
-/** Ends the connection after the answer, once the sender has had a moment to read it. */
+/** Ends the connection, or the stream of HTTP/2, after the answer, once the sender has had a moment to read it. */
 function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  outgoing.setHeader('connection', 'close');
+  if (incoming.httpVersionMajor < 2) outgoing.setHeader('connection', 'close');
   let bytes = 0;
   incoming.on(
     'data',
     guarded((chunk: Buffer) => {
       bytes += chunk.byteLength;
-      if (bytes > LINGER_BYTES) incoming.destroy();
+      if (bytes > LINGER_BYTES) refuseRest(incoming);
     }),
   );
-  const timer = setTimeout(() => incoming.destroy(), LINGER_MS);
+  const timer = setTimeout(() => refuseRest(incoming), LINGER_MS);
   timer.unref();
   incoming.once('close', () => clearTimeout(timer));
 }

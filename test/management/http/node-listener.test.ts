@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server, type ServerOptions } from 'node:http';
+import { connect as connectHttp2, createServer as createHttp2 } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import express from 'express';
@@ -103,8 +104,9 @@ const DOUBLE = [
 
 test('listener() declines both framings in the envelope where the parser of the server is lenient', async t => {
   const { port } = await listen(t, {}, undefined, { insecureHTTPParser: true });
-  const answer = await raw(port, DOUBLE);
+  const answer = await raw(port, `${DOUBLE}GET /deprecations HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   t.regex(answer, /^HTTP\/1\.1 400 /);
+  t.is(answer.split('HTTP/1.1 ').length, 2);
   t.regex(answer, /connection: close/i);
   t.true(answer.includes('"code":1009'));
 });
@@ -183,4 +185,42 @@ test('listener() answers below the mount path of Express', async t => {
     headers: { authorization, connection: 'close' },
   });
   t.is(response.status, 200);
+});
+
+test('listener() serves HTTP/2: reads, changes, refuses what is too large, and drops a change that the client resets', async t => {
+  const { management } = makeApi();
+  const server = createHttp2();
+  server.on('request', management.listener());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const session = connectHttp2(`http://127.0.0.1:${portOf(server.address()).port}`);
+  t.teardown(() => {
+    session.destroy();
+    server.close();
+  });
+  const ask = async (
+    method: string,
+    body?: string,
+  ): Promise<readonly [number, { result_info?: { total_count: number } }]> => {
+    const stream = session.request(
+      { ':method': method, ':path': '/zones', ...json },
+      { endStream: body === undefined },
+    );
+    stream.on('error', () => {});
+    if (body !== undefined) stream.end(body);
+    const [head] = await once(stream, 'response');
+    return [head[':status'], JSON.parse(Buffer.concat(await stream.toArray()).toString())];
+  };
+  const zone = (name: string): string => JSON.stringify({ name, account: { id: 'acme' } });
+  t.is((await ask('POST', zone('one.example')))[0], 201);
+  t.is((await ask('GET'))[1].result_info?.total_count, 1);
+  t.is((await ask('POST', zone('x'.repeat(3_000_000))))[0], 413);
+  const reset = session.request({ ':method': 'POST', ':path': '/zones', ...json }, { endStream: false });
+  reset.on('error', () => {});
+  reset.write(zone('two.example'));
+  await new Promise(resolve => setTimeout(resolve, 100));
+  reset.close(8);
+  await once(reset, 'close');
+  await new Promise(resolve => setTimeout(resolve, 100));
+  t.is((await ask('GET'))[1].result_info?.total_count, 1);
 });

@@ -1,6 +1,7 @@
 /** A response body on its way through an encoder: to be written to in place of the response, with the same backpressure. */
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
+import { cutOff, isClosed, onClosed } from '../../../quotas/both-protocols.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { Encoder } from './encoder.js';
 
@@ -23,8 +24,8 @@ export class CompressedBody extends Writable {
     this.#declaredBytes = declaredBytes;
     const wake = guarded((): void => this.#wake?.());
     response.on('drain', wake);
-    response.on('close', () => this.destroy());
-    this.on('error', error => response.destroy(error));
+    onClosed(response, () => this.destroy());
+    this.on('error', error => cutOff(response, error));
   }
 
   /** @throws RangeError with the code that a response has for it, when there are more bytes than were declared */
@@ -73,7 +74,7 @@ export class CompressedBody extends Writable {
 
   async #send(pieces: readonly Buffer[]): Promise<void> {
     for (const piece of pieces) {
-      if (this.destroyed || this.#response.destroyed) return;
+      if (this.destroyed || isClosed(this.#response)) return;
       if (this.#response.write(piece)) continue;
       await new Promise<void>(resolve => {
         this.#wake = resolve;

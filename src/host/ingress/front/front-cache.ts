@@ -15,13 +15,13 @@ import {
 import { entryHash } from '../../../bindings/cache/store/entry-codec.js';
 import { cancelBody } from '../../../bindings/cancel-body.js';
 import type { AdmissionDecision } from '../../../quotas/admission.js';
+import { endsWithHead, fieldsOf, isClosed, onClosed } from '../../../quotas/both-protocols.js';
 import { detached, guarded } from '../../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { FetchStart } from '../../invocation/invocation-start.js';
 import { endToEndHeaders } from '../end-to-end-headers.js';
-import { isClosed } from '../node-sink.js';
 import { BackgroundSink } from './background-sink.js';
 import { Fill, type FrontRules } from './fill.js';
 import { sendHit } from './send-hit.js';
@@ -72,7 +72,7 @@ export class FrontCache {
     if ((headers['content-length'] ?? '0') !== '0') return false;
     if (request.httpVersionMajor > 1 && !endsWithHead(request)) return false;
     // It has headers that are not for the function: the cache would hand them on, or vary by them.
-    if (endToEndHeaders(request) !== request.rawHeaders) return false;
+    if (endToEndHeaders(request) !== fieldsOf(request)) return false;
     return limits.cacheFileBytes > 0 && limits.cacheBytes > 0;
   }
 
@@ -86,7 +86,7 @@ export class FrontCache {
       url,
     };
     // Only GET has ranges.
-    const headers = request.method === 'GET' ? request.rawHeaders : withoutNames(request.rawHeaders, RANGES);
+    const headers = request.method === 'GET' ? fieldsOf(request) : withoutNames(fieldsOf(request), RANGES);
     const query = { cache: place.cache, url, headers, takesStale: true, varies: true, sharesBody: true };
     const found = matchNow(place, query);
     if (isFresh(found) && !isClosed(visit.response)) {
@@ -121,7 +121,7 @@ export class FrontCache {
         if (found.isStale) await this.#refresh(visit, place, keyOf(account, place), found.epoch);
         return;
       }
-      if (found === undefined || request.method !== 'GET' || hasConditions(request.rawHeaders)) {
+      if (found === undefined || request.method !== 'GET' || hasConditions(fieldsOf(request))) {
         runMissed(visit);
         return;
       }
@@ -146,8 +146,8 @@ export class FrontCache {
   #lead(visit: Visit, place: Place, key: string, epoch: number, rules: FrontRules): void {
     const fill = this.#newFill(visit, place, key, epoch, rules);
     // Also when it was answered in another way than by the function.
-    visit.response.once(
-      'close',
+    onClosed(
+      visit.response,
       guarded(() => fill.fail('The client is gone')),
     );
     runMissed(visit, fill);
@@ -173,7 +173,7 @@ export class FrontCache {
         fill.fail('The function is not admitted');
         return;
       }
-      const head = visit.headOf(withoutNames(request.rawHeaders, CONDITIONS));
+      const head = visit.headOf(withoutNames(fieldsOf(request), CONDITIONS));
       const sink = fill.around(new BackgroundSink());
       sink.started(await runner.run(new FetchStart(head, null, true), sink), true, undefined);
     } catch {
@@ -187,7 +187,7 @@ export class FrontCache {
       ...place,
       context: runner.context,
       rules,
-      requestHeaders: request.rawHeaders,
+      requestHeaders: fieldsOf(request),
       epoch,
       warn: error => this.#warn(error),
     });
@@ -277,12 +277,6 @@ function hasConditions(rawHeaders: readonly string[]): boolean {
 
 function withoutNames(rawHeaders: readonly string[], names: ReadonlySet<string>): readonly string[] {
   return rawHeaders.filter((_, at) => !names.has((rawHeaders[at & ~1] ?? '').toLowerCase()));
-}
-
-/** For HTTP/2, where no header has to announce a body. `stream` is the one of node:http2, whose request objects alone have one. */
-function endsWithHead(request: IncomingMessage): boolean {
-  const { endAfterHeaders } = 'stream' in request ? (request.stream as { readonly endAfterHeaders?: boolean }) : {};
-  return endAfterHeaders === true;
 }
 
 /** Undefined when it takes longer. */

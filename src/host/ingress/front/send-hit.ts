@@ -1,6 +1,7 @@
 /** Answers a request with a response that is kept. */
 import type { CacheHit } from '../../../bindings/cache/engine.js';
 import { cancelBody } from '../../../bindings/cancel-body.js';
+import { onClosed } from '../../../quotas/both-protocols.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
@@ -46,8 +47,8 @@ export function sendHit({ request, response, runner, next, codings }: Visit, hit
       sink.fail(new EdgeError('EDGE_INTERNAL', `A kept response could not be read: ${String(cause)}`, { cause })),
     bytes => context.onFrontedBytes?.(bytes),
   );
-  response.once(
-    'close',
+  onClosed(
+    response,
     guarded(() => source.stopReading()),
   );
   sink.answer(status, head, EMPTY, false, source);
