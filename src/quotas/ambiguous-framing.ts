@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 const ambiguous = new WeakSet<Socket>();
-/** Nearly always there are none, and none is looked up. */
+/** False on nearly every server, where no request pays for a look-up. */
 let isAnyAmbiguous = false;
 
 /** Has the connection closed after the answer to such a request. True for a request behind one, which has no answer. */

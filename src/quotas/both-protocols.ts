@@ -1,6 +1,6 @@
 /**
- * Requests and responses of node:http, and those of node:http2 with the same interface, which say some things in another way: whether the client has got all
- * of a response, has sent all of a body, or can take more of one. Those of node:http2 alone have a `stream`.
+ * One way to ask requests and responses of node:http and of node:http2. Both have the same interface, but they differ in how they say that the client has
+ * disconnected, that a body has broken off, and that a response can take more. Only objects of node:http2 have a `stream`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
@@ -74,7 +74,7 @@ export async function checkWhole(request: IncomingMessage): Promise<void> {
   if (!isWhole) throw new Error('The client has reset the request');
 }
 
-/** Reads no more of a request whose answer has been given. With HTTP/2 other requests of the connection go on. */
+/** Reads no more of a request whose answer has been given. Other requests of an HTTP/2 connection stay as they are. */
 export function refuseRest(request: IncomingMessage): void {
   const stream = streamOf(request);
   if (stream === undefined) request.destroy();

@@ -1,4 +1,4 @@
-/** Servers and clients of HTTP/1.1 and of HTTP/2 for tests of what is to be the same over both. */
+/** Servers and clients of HTTP/1.1 and of HTTP/2, for tests that run over both. */
 import { once } from 'node:events';
 import type http from 'node:http';
 import http2 from 'node:http2';
@@ -65,7 +65,7 @@ async function fetchOverHttp2(
   url: string,
   { method = 'GET', headers = {}, body, signal }: Asked = {},
 ): Promise<Response> {
-  // As it is written: a URL parser would change it.
+  // A URL parser would change the path.
   const path = /^https?:\/\/[^/?]*(.*)$/.exec(url)?.[1] ?? '';
   const stream = sessionOf(url).request(
     { ':method': method, ':path': path.startsWith('/') ? path : `/${path}`, ...headers },

@@ -9,7 +9,7 @@ import { ISOLATIONS, newHost, nextInvocation } from './new-host.js';
 
 const BODY =
   "new ReadableStream({ async pull(controller) { await scheduler.wait(20); controller.enqueue(new Uint8Array(1)); }, cancel() { console.log('cancel'); } })";
-/** Answers with a stream, its own or that of another function, and says what happens to it. */
+/** Answers with a stream of its own or with that of a fetch, and logs the end of both. */
 const STREAMS = `
   const watch = (request, ctx) => request.signal.addEventListener('abort', () => {
     console.log('signal ' + request.signal.reason.name);

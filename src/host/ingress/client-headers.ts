@@ -50,7 +50,7 @@ function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** `socket` is another object for each request of HTTP/2, where the session is that of the connection. */
+/** Each request of HTTP/2 has a socket object of its own, so the texts are kept for the session. */
 function tlsOf(socket: Socket, request: IncomingMessage): string {
   const connection = sessionOf(request) ?? socket;
   const known = tlsHeaders.get(connection);

@@ -55,7 +55,7 @@ async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: 
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | ApiError {
   try {
     const headers = new Headers();
-    // Not those of `headers`, which leaves out what is repeated.
+    // The object `headers` leaves out what is repeated.
     const fields = fieldsOf(incoming);
     for (let at = 0; at + 1 < fields.length; at += 2) headers.append(fields[at] ?? '', fields[at + 1] ?? '');
     const method = incoming.method ?? 'GET';

@@ -1,4 +1,4 @@
-/** What HTTP/2 does in another way than HTTP/1.1 (RFC 9113, 8), at the listener. */
+/** The listener and the rules in which HTTP/2 differs from HTTP/1.1 (RFC 9113, 8). */
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import process from 'node:process';
