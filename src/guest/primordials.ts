@@ -84,6 +84,7 @@ export const { isArray } = Array;
 
 export const SetCtor = Set;
 export const setAdd = uncurry(Set.prototype.add) as <T>(self: Set<T>, value: T) => Set<T>;
+export const setClear = uncurry(Set.prototype.clear) as <T>(self: Set<T>) => void;
 export const setDelete = uncurry(Set.prototype.delete) as <T>(self: Set<T>, value: T) => boolean;
 export const setHas = uncurry(Set.prototype.has) as <T>(self: Set<T>, value: T) => boolean;
 export const setForEach = uncurry(Set.prototype.forEach) as <T>(self: Set<T>, each: (value: T) => void) => void;

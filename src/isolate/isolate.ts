@@ -42,10 +42,12 @@ export class Isolate implements IsolateParts, ChannelOwner {
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
     const held = new HeldWork();
-    this.timers = new Timers(
-      (invocation, id, serial) => this.turns.push(invocation, [Ev.Timer, id], undefined, serial),
-      id => this.turns.push(0, [Ev.TimerDropped, id]),
-    );
+    this.timers = new Timers({
+      fire: (invocation, id, serial, before) => this.turns.push(invocation, [Ev.Timer, id], before, serial),
+      drop: id => this.turns.push(0, [Ev.TimerDropped, id]),
+      due: id => this.turns.push(0, [Ev.TimerDue, id]),
+      ask: object => this.channel?.signal(0, SignalKind.TimerDue, object),
+    });
     this.#realm = createRealm(
       createHostCall([
         basicOps(this.#context),

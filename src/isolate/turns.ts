@@ -15,7 +15,7 @@ import { Ev } from './ops/table.js';
 const COMPACT_AT = 1024;
 
 /** Events in which nothing of the function runs. They are never skipped, or what they clean up would stay indefinitely. */
-const TIDYING: ReadonlySet<Ev> = new Set([Ev.Over, Ev.TimerDropped]);
+const TIDYING: ReadonlySet<Ev> = new Set([Ev.Over, Ev.TimerDropped, Ev.TimerDue]);
 
 export interface TurnMeter {
   /** Whether function code may run for the invocation. Else its turns are left out. */

@@ -216,6 +216,9 @@ export class IsolateHandle implements ChannelOwner {
 
   elsewhereBytes = 0;
 
+  /** A timer of a stateful object is due. The payload was written by the isolate. Set with the function, in isolates of objects. */
+  timerDue: ((payload: Buffer) => void) | undefined;
+
   /** Where bodies go that the isolate passes on between this process and the services. Set with its function. */
   spliceLine: SpliceLine | undefined;
 
@@ -446,7 +449,8 @@ export class IsolateHandle implements ChannelOwner {
   onSignal(id: number, kind: number, payload: Buffer): void {
     const port = this.#invocations.get(id);
     if (port === undefined) {
-      this.#channel.futileFrame();
+      if (kind === SignalKind.TimerDue && this.timerDue !== undefined) this.timerDue(payload);
+      else this.#channel.futileFrame();
       return;
     }
     switch (kind) {

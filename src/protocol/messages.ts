@@ -25,6 +25,8 @@ export enum HostOpens {
   ObjectEvent = 8,
   /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/socket-calls.ts. */
   SocketEvent = 9,
+  /** A timer of a stateful object that has outlived its event. Only behind the head of an ObjectEvent; its own head is empty. */
+  Timer = 10,
 }
 
 /** Kinds of an exchange that an isolate opens beside its calls, whose kinds are the numbers of services. */
@@ -75,6 +77,8 @@ export enum SignalKind {
   NoRetry = 20,
   /** Isolate to host: a promise given to waitUntil was rejected, which does not fail the event; JSON of HandlerFailure. */
   WaitRejected = 21,
+  /** Isolate to host, id 0: a timer of a stateful object is due, and its event is over. JSON of TimerDue (bindings/objects/calls.ts). One at a time for each object. */
+  TimerDue = 22,
 }
 
 export enum DoneFlag {

@@ -70,7 +70,7 @@ declare var ScheduledEvent: EventPhases & {
   new (type: string, init: EventInit & { cron?: string; scheduledTime?: number }): ScheduledEvent;
 };
 
-// Timers, which end with their invocation.
+// Timers, which end with their invocation; those of stateful objects, with the instance.
 
 declare function setTimeout<Args extends unknown[]>(
   handler: (...args: Args) => void,

@@ -39,10 +39,12 @@ export class TestRealm {
       hold: () => {},
       placeOf: place => place,
     };
-    this.timers = new Timers(
-      (_invocation, id) => this.enter(Ev.Timer, id),
-      id => this.enter(Ev.TimerDropped, id),
-    );
+    this.timers = new Timers({
+      fire: (_invocation, id) => this.enter(Ev.Timer, id),
+      drop: id => this.enter(Ev.TimerDropped, id),
+      due: id => this.enter(Ev.TimerDue, id),
+      ask: () => {},
+    });
     const basics = basicOps({
       ...context,
       log: (level, text) => this.#log(level, text),
@@ -54,7 +56,7 @@ export class TestRealm {
 
   /** Ends the invocation, and its timers with it. */
   close(): void {
-    this.timers.clearInvocation(this.invocation);
+    this.timers.release(this.invocation);
   }
 
   enter(ev: Ev, a?: unknown, b?: unknown, c?: unknown, d?: unknown): void {

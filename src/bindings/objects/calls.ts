@@ -35,9 +35,12 @@ export interface ObjectEventHead {
   readonly a?: readonly (readonly [socket: number, ms: number])[];
 }
 
+/** The object whose timer is due, as its isolate tells the host. */
+export type TimerDue = readonly [className: string, id: string];
+
 /** The letter of an object's event. */
-export type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket';
-export const OBJECT_EVENTS = { fetch: 'f', rpc: 'r', alarm: 'a', socket: 's' } as const satisfies Record<
+export type ObjectEventKind = 'fetch' | 'rpc' | 'alarm' | 'socket' | 'timer';
+export const OBJECT_EVENTS = { fetch: 'f', rpc: 'r', alarm: 'a', socket: 's', timer: 't' } as const satisfies Record<
   ObjectEventKind,
   string
 >;

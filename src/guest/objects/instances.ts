@@ -18,6 +18,7 @@ import { isCallable, isObject } from '../web/base/idl.ts';
 import { setHeldByHost } from './gates.ts';
 import { LiveObject } from './live-object.ts';
 import { createState } from './object-state.ts';
+import { ObjectTimers } from './object-timers.ts';
 import { ObjectSockets } from './sockets/object-sockets.ts';
 import { createObjectStorage } from './storage/object-storage.ts';
 
@@ -37,19 +38,37 @@ export function configureObjects(ms: number | undefined, flags: readonly string[
 
 /**
  * The live instance, which is constructed when there is none: with `hasSockets` when it knows those that an instance before it has accepted to sleep,
- * before any event.
+ * before any event. `adopt` gets it before its constructor runs.
  * @throws what its constructor throws, TypeError when there is no such class
  */
-export function instanceOf(className: string, id: string, name: string | undefined, hasSockets: boolean): LiveObject {
+export function instanceOf(
+  className: string,
+  id: string,
+  name: string | undefined,
+  hasSockets: boolean,
+  adopt: (object: LiveObject) => void,
+): LiveObject {
   const nowMs = opNumber(Op.Now);
   if (nowMs - sweptMs >= idleMs) sweep(nowMs);
   const key = `${className}/${id}`;
   let object = mapGet(live, key);
   if (object === undefined) {
-    object = createObject(key, className, id, name, hasSockets);
-  }
+    object = createObject(key, className, id, name, hasSockets, adopt);
+  } else adopt(object);
   object.lastUsedMs = nowMs;
   return object;
+}
+
+/** The live instance, if there is one. It does not count as an event. */
+export function liveInstance(className: string, id: string): LiveObject | undefined {
+  return mapGet(live, `${className}/${id}`);
+}
+
+/** The timers of an object, which are made with the first of them. */
+export function timersOf(object: LiveObject): ObjectTimers {
+  const { className, id } = object;
+  object.timers ??= new ObjectTimers({ className, id, isLeft: () => object.isLeftFor(idleMs) });
+  return object.timers;
 }
 
 function createObject(
@@ -58,14 +77,16 @@ function createObject(
   id: string,
   name: string | undefined,
   hasSockets: boolean,
+  adopt: (object: LiveObject) => void,
 ): LiveObject {
   const exported = mainExport(className);
   if (!isClass(exported)) throw new TypeErrorCtor(`The export "${className}" is no class`);
-  const object = new LiveObject(className, id, broken => {
+  const object = new LiveObject(className, id, name, broken => {
     if (mapGet(live, key) === broken) mapDelete(live, key);
   });
   const state = createState({ object, name, createStorage: () => storageOf(object, exported) });
   mapSet(live, key, object);
+  adopt(object);
   if (hasSockets) void constructLater(object, exported, state, name);
   else constructNow(object, exported, state);
   return object;
@@ -117,6 +138,8 @@ export function takesCalls(instance: object): boolean {
 function sweep(nowMs: number): void {
   sweptMs = nowMs;
   mapForEach(live, (object, key) => {
-    if (object.isIdle && nowMs - object.lastUsedMs >= idleMs) mapDelete(live, key);
+    if (!object.isIdle || nowMs - object.lastUsedMs < idleMs) return;
+    mapDelete(live, key);
+    object.timers?.clear();
   });
 }

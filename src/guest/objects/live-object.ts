@@ -1,8 +1,11 @@
 /** One live instance of a stateful object: the events that wait for it, those that run, and how it ends. */
+import { Op } from '../../isolate/ops/table.ts';
+import { opNumber } from '../bridge.ts';
 import type { Invocation } from '../events/invocation.ts';
 import { resume } from '../events/resume.ts';
 import { arrayPush, ErrorCtor, SetCtor, setAdd, setDelete, setForEach } from '../primordials.ts';
 import { Gates } from './gates.ts';
+import type { ObjectTimers } from './object-timers.ts';
 import type { ObjectSockets } from './sockets/object-sockets.ts';
 
 /** An event of an object, as far as its delivery goes. */
@@ -12,6 +15,8 @@ export interface ObjectEvent {
   isReady: boolean;
   /** Calls the object, in a turn of the event. */
   deliver(): void;
+  /** It is that of a timer, and keeps no object awake. */
+  readonly isTimer?: boolean;
   /** The object was reset. */
   broken(error: unknown): void;
 }
@@ -19,24 +24,31 @@ export interface ObjectEvent {
 export class LiveObject {
   readonly className: string;
   readonly id: string;
+  /** What its id was made from, where that is known. */
+  readonly name: string | undefined;
   readonly gates: Gates;
   /** Set when it is constructed. */
   instance: object | undefined = undefined;
   lastUsedMs = 0;
   /** Sockets that it has accepted to sleep; made when there is one, or a rule for them. */
   sockets: ObjectSockets | undefined = undefined;
+  /** Those that it has set; made with the first. */
+  timers: ObjectTimers | undefined = undefined;
   readonly #onBroken: (object: LiveObject) => void;
   /** Events that have come and are not over. */
   readonly #open = new SetCtor<ObjectEvent>();
   #openCount = 0;
+  /** Those of them that are no timers. */
+  #othersCount = 0;
   #queue: ObjectEvent[] = [];
   #first = 0;
   #isResuming = false;
   #broken: { readonly error: unknown } | undefined = undefined;
 
-  constructor(className: string, id: string, onBroken: (object: LiveObject) => void) {
+  constructor(className: string, id: string, name: string | undefined, onBroken: (object: LiveObject) => void) {
     this.className = className;
     this.id = id;
+    this.name = name;
     this.#onBroken = onBroken;
     this.gates = new Gates(
       () => this.pump(0),
@@ -54,10 +66,16 @@ export class LiveObject {
     return this.#openCount === 0 && this.gates.isInputOpen && this.gates.isOutputOpen;
   }
 
+  /** Nothing but timers has happened to it for so long that its instance may be given up. */
+  isLeftFor(idleMs: number): boolean {
+    return this.#othersCount === 0 && opNumber(Op.Now) - this.lastUsedMs >= idleMs;
+  }
+
   /** An event has come, in its own turn. */
   receive(event: ObjectEvent): void {
     setAdd(this.#open, event);
     this.#openCount++;
+    if (event.isTimer !== true) this.#othersCount++;
     if (event.isReady && this.#queue.length === this.#first && !this.#isResuming && this.gates.isInputOpen) {
       event.deliver();
       return;
@@ -67,7 +85,12 @@ export class LiveObject {
 
   /** The event is over: answered, and nothing of it is left. */
   ended(event: ObjectEvent): void {
-    if (setDelete(this.#open, event)) this.#openCount--;
+    if (!setDelete(this.#open, event)) return;
+    this.#openCount--;
+    if (event.isTimer === true) return;
+    this.#othersCount--;
+    // Only timers ask since when there has been no event.
+    if (this.timers !== undefined) this.lastUsedMs = opNumber(Op.Now);
   }
 
   /**
@@ -121,6 +144,7 @@ export class LiveObject {
       arrayPush(open, event);
     });
     for (let i = 0; i < open.length; i++) open[i]?.broken(reason);
+    this.timers?.clear();
     this.gates.break();
   }
 

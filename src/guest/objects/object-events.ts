@@ -40,14 +40,16 @@ import { decodeUtf8WithBom } from '../utf8.ts';
 import { bufferOf, isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { isResponse, responseState } from '../web/fetch/response.ts';
+import { ownTimers } from '../web/scheduling/timers.ts';
 import { loseLink } from '../websockets/host-link.ts';
-import { instanceOf, takesCalls } from './instances.ts';
+import { instanceOf, liveInstance, takesCalls, timersOf } from './instances.ts';
 import type { LiveObject, ObjectEvent } from './live-object.ts';
 import { collected } from './storage/storage-calls.ts';
 
 const FETCH = 102; // f
 const RPC = 114; // r
 const SOCKET = 115; // s
+const TIMER = 116; // t
 /** Kinds of socket events. */
 const TEXT = 116; // t
 const BINARY = 98; // b
@@ -128,9 +130,16 @@ onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
   const lineEnd = stringIndexOf(text, '\n');
   const { c, i, n, w, a }: ObjectEventHead = jsonParse(stringSlice(text, 1, lineEnd)); // the host's
   const head = stringSlice(text, lineEnd + 1);
+  const kind = stringCharCodeAt(text, 0);
+  if (kind === TIMER) {
+    receiveTimer(invocation, liveInstance(c, i));
+    return;
+  }
   let object: LiveObject;
   try {
-    object = instanceOf(c, i, n, w === 1);
+    object = instanceOf(c, i, n, w === 1, made => {
+      invocation.object = made;
+    });
   } catch (error) {
     fail(invocation, error, 'EDGE_HANDLER_THREW');
     return;
@@ -139,20 +148,25 @@ onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
     fail(invocation, object.broken.error, 'EDGE_OBJECT_RESET');
     return;
   }
-  invocation.object = object;
   if (a !== undefined) object.sockets?.answered(a);
-  const kind = stringCharCodeAt(text, 0);
   if (kind === FETCH) receiveFetch(invocation, object, head, bodySize);
   else if (kind === RPC) receiveCall(invocation, object, head, bodySize);
   else if (kind === SOCKET) receiveSocket(invocation, object, head, bodySize);
   else receiveAlarm(invocation, object, head);
 });
 
-function eventOf(invocation: ObjectInvocation, object: LiveObject, isReady: boolean, deliver: () => void): ObjectEvent {
+function eventOf(
+  invocation: ObjectInvocation,
+  object: LiveObject,
+  isReady: boolean,
+  deliver: () => void,
+  isTimer = false,
+): ObjectEvent {
   const event: ObjectEvent = {
     invocation,
     isReady,
     deliver,
+    isTimer,
     broken: error => {
       if (!invocation.isAnswered) fail(invocation, error, 'EDGE_OBJECT_RESET');
       else invocation.cutOff();
@@ -181,6 +195,22 @@ function receiveAlarm(invocation: ObjectInvocation, object: LiveObject, head: st
       answerOther(invocation, undefined);
     });
   object.receive(eventOf(invocation, object, true, deliver));
+}
+
+/** A timer is due that has outlived its event. An instance that is gone has none any more. */
+function receiveTimer(invocation: ObjectInvocation, object: LiveObject | undefined): void {
+  const answer = (): void => answerOther(invocation, undefined);
+  const { timers } = object ?? {};
+  if (object === undefined || timers === undefined) {
+    answer();
+    return;
+  }
+  invocation.object = object;
+  const deliver = (): void => {
+    timers.run();
+    finish(invocation, object, answer);
+  };
+  object.receive(eventOf(invocation, object, true, deliver, true));
 }
 
 type SocketMethod = 'webSocketMessage' | 'webSocketClose' | 'webSocketError';
@@ -366,6 +396,11 @@ let isGateSet = false;
 function isUsed(): void {
   if (isGateSet) return;
   isGateSet = true;
+  ownTimers(() => {
+    const invocation = currentInvocation();
+    const object = invocation instanceof ObjectInvocation ? invocation.object : undefined;
+    return object === undefined || object.broken !== undefined ? undefined : timersOf(object);
+  });
   onCallOfTarget(answerForObject);
   setOutputGate(service => {
     const invocation = currentInvocation();

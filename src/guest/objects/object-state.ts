@@ -2,7 +2,7 @@
 import { currentInvocation } from '../events/invocation.ts';
 import { ErrorCtor, jsonParse, mathTrunc, promiseReject, TypeErrorCtor } from '../primordials.ts';
 import { defineInterface, defineOwn, invoke, isCallable, requireArguments, toDouble } from '../web/base/idl.ts';
-import { startTimer, stopTimer } from '../web/scheduling/timers.ts';
+import { startOwnTimer, stopTimer } from '../web/scheduling/timers.ts';
 import type { LiveObject } from './live-object.ts';
 import { createId, nameOf, type StatefulId } from './object-id.ts';
 import { ObjectSockets } from './sockets/object-sockets.ts';
@@ -115,7 +115,10 @@ export class StatefulObjectState {
 defineInterface(StatefulObjectState);
 
 async function block(object: LiveObject, callback: Parameters<typeof invoke>[0], open: () => void): Promise<unknown> {
-  const timer = startTimer(BLOCK_MS, () =>
+  // What the callback waits for belongs to the event, which stays open for it: its timers run while other events wait.
+  const invocation = currentInvocation();
+  if (invocation !== undefined) invocation.tasks++;
+  const timer = startOwnTimer(BLOCK_MS, () =>
     object.reset(
       new ErrorCtor(`A call to blockConcurrencyWhile() waited for too long: ${BLOCK_MS / 1000} seconds are allowed`),
     ),
@@ -128,6 +131,7 @@ async function block(object: LiveObject, callback: Parameters<typeof invoke>[0],
   } finally {
     stopTimer(timer);
     open();
+    invocation?.endTask();
   }
 }
 

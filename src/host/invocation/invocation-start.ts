@@ -28,7 +28,8 @@ export interface InvocationStart {
     | HostOpens.Alarm
     | HostOpens.Tail
     | HostOpens.Rpc
-    | HostOpens.SocketEvent;
+    | HostOpens.SocketEvent
+    | HostOpens.Timer;
   readonly head: string;
   readonly isUtf8: boolean;
   readonly body: Uint8Array | string | null;
@@ -102,26 +103,36 @@ export function checkTimeoutMs(value: unknown): number | undefined {
 }
 
 export function kindOf({ kind }: InvocationStart): InvocationKind {
-  if (kind === HostOpens.Fetch || kind === HostOpens.Rpc || kind === HostOpens.SocketEvent) return 'fetch';
+  if (LIKE_FETCH.has(kind)) return 'fetch';
   if (kind === HostOpens.Scheduled) return 'scheduled';
   if (kind === HostOpens.Queue) return 'queue';
   return kind === HostOpens.Alarm ? 'alarm' : 'tail';
 }
+
+/** The kinds that have the limits of a request. */
+const LIKE_FETCH: ReadonlySet<HostOpens> = new Set([
+  HostOpens.Fetch,
+  HostOpens.Rpc,
+  HostOpens.SocketEvent,
+  HostOpens.Timer,
+]);
 
 /** What its event says of the stateful object. */
 export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'object'> {
   return object === undefined ? {} : { object: { className: object.className, id: object.id } };
 }
 
-/** Neither a call of a method nor a message has a URL. */
+/** Neither a call of a method nor a message nor a timer has a URL. */
 const RPC_REQUEST = { method: 'RPC', url: undefined } as const;
 const SOCKET_REQUEST = { method: 'WEBSOCKET', url: undefined } as const;
+const TIMER_REQUEST = { method: 'TIMER', url: undefined } as const;
 const NO_REQUEST = { method: undefined, url: undefined } as const;
 
 /** Method and URL of the request, when it is one. Asked at the end of every invocation: the rest of the head is not looked at. */
 export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEvent, 'method' | 'url'> {
   if (kind === HostOpens.Rpc) return RPC_REQUEST;
   if (kind === HostOpens.SocketEvent) return SOCKET_REQUEST;
+  if (kind === HostOpens.Timer) return TIMER_REQUEST;
   if (kind !== HostOpens.Fetch) return NO_REQUEST;
   const methodEnd = head.indexOf('\n');
   const urlEnd = head.indexOf('\n', methodEnd + 1);

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
 import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/calls.js';
+import { namespaceKey } from '../../bindings/objects/object-id.js';
 import type { IsolateHandle } from '../../pool/isolate-handle.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
@@ -18,6 +19,7 @@ import type { SleepingSockets } from '../sleeping/function-sockets.js';
 import type { SocketEventStart } from '../sleeping/keeper.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import { endWhenAnswered } from './end-when-answered.js';
+import { TimerEvents } from './timer-events.js';
 
 /** Names one object of the function. */
 export interface ObjectName {
@@ -45,6 +47,15 @@ export interface ObjectRules {
 
 /** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
 const LEAVE_MS = 5000;
+const TIMER_START: InvocationStart = {
+  kind: HostOpens.Timer,
+  head: '',
+  isUtf8: false,
+  body: null,
+  isComplete: true,
+};
+/** Nobody waits for the answer. */
+const NO_SINK: ResponseSink = { respond: () => {}, bodyReady: () => {}, fail: () => {} };
 /** What an event takes that waits, besides its texts. */
 const WAITING_BYTES = 2048;
 
@@ -123,9 +134,21 @@ export class ObjectRunner {
     onOver: () => void,
   ): Promise<void> | undefined {
     const start = { kind: HostOpens.SocketEvent, head, isUtf8: true, body, isComplete: true, timeoutMs } as const;
-    const sink: ResponseSink = { respond: () => {}, bodyReady: () => {}, fail: () => {}, ended: onOver };
+    const sink: ResponseSink = { ...NO_SINK, ended: onOver };
     if (this.#runNow(object, start, sink) !== undefined) return undefined;
     return withoutCaller(() => this.#run(object, start, sink)).then(() => {});
+  }
+
+  /** @see TimerEventsOwner */
+  #beginTimer(handle: IsolateHandle, object: ObjectName): boolean {
+    // Its instances are gone, or about to go.
+    if (this.#inner.live() !== handle) return true;
+    try {
+      return this.#runNow(object, TIMER_START, NO_SINK) !== undefined;
+    } catch (error) {
+      if (errorCode(error) === 'EDGE_OVERLOADED') return false;
+      throw error;
+    }
   }
 
   #runNow(object: ObjectName, start: InvocationStart, sink: ResponseSink): Invocation | undefined {
@@ -178,7 +201,9 @@ export class ObjectRunner {
       );
     }
     this.#open.set(key, open + 1);
-    this.#lastUsedMs = performance.now();
+    // Timers keep no object awake.
+    const isTimer = start.kind === HostOpens.Timer;
+    if (!isTimer) this.#lastUsedMs = performance.now();
     this.#sweep ??= setInterval(
       guarded(() => this.#endIdle()),
       idleMs,
@@ -187,7 +212,7 @@ export class ObjectRunner {
     const over = (): void => {
       if (isOver) return;
       isOver = true;
-      this.#lastUsedMs = performance.now();
+      if (!isTimer) this.#lastUsedMs = performance.now();
       const left = (this.#open.get(key) ?? 1) - 1;
       if (left > 0) this.#open.set(key, left);
       else this.#open.delete(key);
@@ -219,6 +244,15 @@ export class ObjectRunner {
     await this.ended();
     await this.#claim();
     const handle = await acquire();
+    const { account, function: functionName, share } = this.context;
+    new TimerEvents(
+      {
+        share,
+        keyOf: className => namespaceKey(account, functionName, className),
+        begin: object => this.#beginTimer(handle, object),
+      },
+      handle,
+    );
     this.#last = handle;
     return handle;
   }
@@ -311,6 +345,7 @@ export function objectsOf(runner: FunctionRunner, rules: ObjectRules): ObjectRun
 function letterOf({ kind }: InvocationStart): string {
   if (kind === HostOpens.Fetch) return OBJECT_EVENTS.fetch;
   if (kind === HostOpens.SocketEvent) return OBJECT_EVENTS.socket;
+  if (kind === HostOpens.Timer) return OBJECT_EVENTS.timer;
   return kind === HostOpens.Rpc ? OBJECT_EVENTS.rpc : OBJECT_EVENTS.alarm;
 }
 

@@ -250,7 +250,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     const { held } = this.#parts.turns;
     held.abandon(id);
     const isHeld = (serial: number): boolean => held.isHeld(id, serial);
-    this.#parts.timers.clearInvocation(id, isHeld);
+    this.#parts.timers.abandon(id, isHeld);
     for (const call of [...(this.#invocations.get(id)?.calls ?? NO_CALLS)]) {
       if (isHeld(call.serial)) continue;
       const reason = `AbortError\n${GONE}\n`;
@@ -307,7 +307,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
       call.endPipes('The request that this belongs to is over');
     }
     invocation.exchange.endPipes('The invocation is over');
-    this.#parts.timers.clearInvocation(id);
+    this.#parts.timers.release(id);
     this.#parts.turns.held.forget(id);
     this.#stalled.ended(id);
     const usage = this.#parts.meter.close(id);

@@ -27,7 +27,7 @@ export enum Op {
   Now,
   /** (target: bytes): fills with random bytes. */
   Random,
-  /** (timer id, delay ms, 1 for repeating) */
+  /** (timer id, delay ms, TimerFlag) */
   TimerStart,
   /** (timer id) */
   TimerClear,
@@ -160,6 +160,8 @@ export enum Op {
   Resume,
   /** (ServiceId, head text as that of Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it. */
   CallBlocking,
+  /** (text: JSON of TimerDue in bindings/objects/calls.ts): a timer of an object is due that has outlived its event. */
+  TimerDue,
 
   /** Always last: the number of ops. */
   Count,
@@ -226,6 +228,15 @@ export enum Ev {
   ClientGone,
   /** (invocation, after Op.AwaitClient): the body that Op.BodyPipe brings to the answer has ended, or has failed. */
   Piped,
+  /** (timer id): one that has outlived its invocation is due. No code of the function runs in this turn. */
+  TimerDue,
+}
+
+/** Flags of Op.TimerStart, to be added. */
+export enum TimerFlag {
+  Repeats = 1,
+  /** It goes on when its invocation has ended; Ev.TimerDue then says when it is due. */
+  Outlives = 2,
 }
 
 /** The components of Op.UrlUpdate. */

@@ -3,7 +3,7 @@
  * forgets the timers of an invocation that has ended.
  * @see https://html.spec.whatwg.org/multipage/timers-and-user-prompts.html#timers
  */
-import { Ev, Op } from '../../../isolate/ops/table.ts';
+import { Ev, Op, TimerFlag } from '../../../isolate/ops/table.ts';
 import { onEvent, op } from '../../bridge.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, mathTrunc } from '../../primordials.ts';
 import { invoke, isCallable, requireArguments, toDOMString, toLong } from '../base/idl.ts';
@@ -13,6 +13,16 @@ interface Timer {
   run(): void;
   readonly isRepeating: boolean;
   readonly nestingLevel: number;
+  readonly owner: TimerOwner | undefined;
+}
+
+/** Keeps timers beyond the end of the invocation that has set them. */
+export interface TimerOwner {
+  /** @throws Error when it has too many */
+  add(id: number): void;
+  remove(id: number): void;
+  /** The timer is due and its invocation over: runTimer() is to be called in the turn of another one. */
+  due(id: number): void;
 }
 
 /** Past this depth of timers that set timers, a delay is at least MIN_NESTED_DELAY_MS. */
@@ -22,15 +32,33 @@ const MIN_NESTED_DELAY_MS = 4;
 const timers = new MapCtor<number, Timer>();
 let lastId = 0;
 let nestingLevel = 0;
+let currentOwner: () => TimerOwner | undefined = () => undefined;
+
+/** `find` gives the owner of timers that are set now; undefined for timers that end with their invocation. */
+export function ownTimers(find: typeof currentOwner): void {
+  currentOwner = find;
+}
 
 /** Runs `callback` once after the delay, in the same invocation; answers the timer's id. For the runtime itself. */
 export function startTimer(delayMs: number, callback: () => void): number {
-  return start(delayMs, false, 0, callback);
+  return start(delayMs, false, 0, callback, currentOwner());
+}
+
+/** The same for what must not outlive the invocation. */
+export function startOwnTimer(delayMs: number, callback: () => void): number {
+  return start(delayMs, false, 0, callback, undefined);
 }
 
 export function stopTimer(id: number): void {
-  if (!mapDelete(timers, id)) return;
+  const timer = mapGet(timers, id);
+  if (timer === undefined) return;
+  forget(id, timer);
   op(Op.TimerClear, id);
+}
+
+function forget(id: number, { owner }: Timer): void {
+  mapDelete(timers, id);
+  owner?.remove(id);
 }
 
 export function setTimeout(handler: unknown, timeout: unknown = 0, ...args: unknown[]): number {
@@ -57,28 +85,39 @@ function initialize(handler: unknown, timeout: unknown, args: readonly unknown[]
   let delay = toLong(timeout);
   if (delay < 0) delay = 0;
   if (nestingLevel > MAX_UNCLAMPED_NESTING && delay < MIN_NESTED_DELAY_MS) delay = MIN_NESTED_DELAY_MS;
-  return start(delay, isRepeating, nestingLevel + 1, () => {
+  const run = (): void => {
     if (typeof callback === 'string') throw new EvalError('A string is not compiled as the handler of a timer');
     invoke(callback, globalThis, args);
-  });
+  };
+  return start(delay, isRepeating, nestingLevel + 1, run, currentOwner());
 }
 
-function start(delayMs: number, isRepeating: boolean, level: number, run: () => void): number {
+function start(
+  delayMs: number,
+  isRepeating: boolean,
+  level: number,
+  run: () => void,
+  owner: TimerOwner | undefined,
+): number {
   const id = ++lastId;
-  mapSet(timers, id, { run, isRepeating, nestingLevel: level });
+  owner?.add(id);
+  const timer: Timer = { run, isRepeating, nestingLevel: level, owner };
+  mapSet(timers, id, timer);
+  const flags = (isRepeating ? TimerFlag.Repeats : 0) + (owner === undefined ? 0 : TimerFlag.Outlives);
   try {
-    op(Op.TimerStart, id, mathTrunc(delayMs), isRepeating ? 1 : 0);
+    op(Op.TimerStart, id, mathTrunc(delayMs), flags);
   } catch (error) {
-    mapDelete(timers, id);
+    forget(id, timer);
     throw error;
   }
   return id;
 }
 
-onEvent(Ev.Timer, (id: number) => {
+/** Calls the function of a timer that is due. What it throws is reported. */
+export function runTimer(id: number): void {
   const timer = mapGet(timers, id);
   if (timer === undefined) return;
-  if (!timer.isRepeating) mapDelete(timers, id);
+  if (!timer.isRepeating) forget(id, timer);
   nestingLevel = timer.nestingLevel;
   try {
     timer.run();
@@ -87,8 +126,15 @@ onEvent(Ev.Timer, (id: number) => {
   } finally {
     nestingLevel = 0;
   }
+}
+
+onEvent(Ev.Timer, runTimer);
+
+onEvent(Ev.TimerDue, (id: number) => {
+  mapGet(timers, id)?.owner?.due(id);
 });
 
 onEvent(Ev.TimerDropped, (id: number) => {
-  mapDelete(timers, id);
+  const timer = mapGet(timers, id);
+  if (timer !== undefined) forget(id, timer);
 });
