@@ -21,6 +21,8 @@ export interface ClaimedAlarm {
   readonly scheduledTime: number;
   /** Tries before this one that counted. */
   readonly retryCount: number;
+  /** What the id of the object was made from, where that is known. */
+  readonly name?: string | undefined;
 }
 
 /** `owner` is a name of the process. */

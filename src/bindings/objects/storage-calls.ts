@@ -95,6 +95,8 @@ export interface WriteArguments extends ObjectAddress {
   readonly d?: boolean;
   /** When the alarm is due, in milliseconds since the epoch; null: there is none any more. Absent: it stays. */
   readonly a?: number | null;
+  /** With a time of the alarm: what the id of the object was made from, for the event of the alarm. */
+  readonly m?: string;
   /** What was written by SQL is a part of it. */
   readonly x?: boolean;
   /** No answer waits for it. */

@@ -121,9 +121,9 @@ async function constructLater(
 
 type ObjectClass = (new (context: unknown, env: unknown) => object) & { prototype: object };
 
-function storageOf({ className, id, gates }: LiveObject, { prototype }: { readonly prototype: object }): object {
+function storageOf({ className, id, name, gates }: LiveObject, { prototype }: { readonly prototype: object }): object {
   const hasAlarmHandler = isCallable((prototype as { readonly alarm?: unknown }).alarm); // every object can be read from
-  return createObjectStorage({ className, id, gates, hasAlarmHandler, deletesAlarm });
+  return createObjectStorage({ className, id, name, gates, hasAlarmHandler, deletesAlarm });
 }
 
 function isClass(value: unknown): value is ObjectClass {

@@ -1,5 +1,5 @@
 /** Starts the alarms of stateful objects that are due. */
-import type { AlarmOutcome } from '../../bindings/objects/alarm-claims.js';
+import type { AlarmOutcome, ClaimedAlarm } from '../../bindings/objects/alarm-claims.js';
 import type { ObjectRef } from '../../bindings/objects/object-ref.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
@@ -23,11 +23,11 @@ export async function deliverAlarm(
   accounts: CalledAccounts,
   rules: ObjectRules,
   { account, functionName, className, id }: ObjectRef,
-  { scheduledTime, retryCount }: { readonly scheduledTime: number; readonly retryCount: number },
+  { scheduledTime, retryCount, name }: Pick<ClaimedAlarm, 'scheduledTime' | 'retryCount' | 'name'>,
 ): Promise<AlarmOutcome> {
   try {
     const runner = calleeOf(accounts, account, { function: functionName });
-    const target = objectsOf(runner, rules).target({ className, id });
+    const target = objectsOf(runner, rules).target({ className, id, name });
     await withoutCaller(() => runToEnd(target, HostOpens.Alarm, `${scheduledTime}\n${retryCount}`));
     return 'ok';
   } catch (error) {

@@ -12,7 +12,7 @@ import type { ObjectRef } from '../object-ref.js';
 import type { AccountSpaces } from './account-space.js';
 import { retriedAlarm } from './alarm-retries.js';
 import { putHead, type WriteParts } from './commit-writes.js';
-import { HEAD_BYTES, type StoredAlarm } from './object-head.js';
+import { contentsOf, HEAD_BYTES, type StoredAlarm } from './object-head.js';
 import { refKey } from './object-keys.js';
 import { type DueAlarm, ServedAlarms } from './served-alarms.js';
 
@@ -173,7 +173,8 @@ export class AlarmClock implements AlarmClaims {
     const after = { ...before, alarm };
     const operations: RecordOperation[] = [];
     const isKept = putHead(operations, await space.open(space.work), object, before, after);
-    const change = sum.change(isKept ? NO_CHANGE : { bytes: -HEAD_BYTES, objects: -1 });
+    const bytes = contentsOf(after).bytes - contentsOf(before).bytes;
+    const change = sum.change(isKept ? { bytes, objects: 0 } : { bytes: bytes - HEAD_BYTES, objects: -1 });
     try {
       await commitChange(storage.records, operations, change, space.work);
     } catch (error) {
@@ -267,8 +268,8 @@ export class AlarmClock implements AlarmClaims {
     this.#running.set(refKey(ref), running);
     this.#claims.set(running.claim, running);
     this.#ofAccount.set(ref.account, (this.#ofAccount.get(ref.account) ?? 0) + 1);
-    const { scheduledTime, retryCount } = alarm;
-    return { claim: running.claim, object: ref, scheduledTime, retryCount };
+    const { scheduledTime, retryCount, name } = alarm;
+    return { claim: running.claim, object: ref, scheduledTime, retryCount, ...(name !== undefined && { name }) };
   }
 
   /** Sets the timer for what is due next. Nobody waits for it while nobody could run it. */
@@ -297,8 +298,6 @@ export class AlarmClock implements AlarmClaims {
     this.#timer = undefined;
   }
 }
-
-const NO_CHANGE = { bytes: 0, objects: 0 } as const;
 
 function nameOf({ account, functionName }: AlarmFunction): string {
   return `${account}\n${functionName}`;

@@ -23,6 +23,7 @@ export function retriedAlarm(
   const backoff = !isInternal && alarm.isInternal ? 0 : alarm.backoff;
   const delayMs = (2 << Math.min(backoff, MAX_BACKOFF)) * 1000;
   return {
+    name: alarm.name,
     scheduledTime: alarm.scheduledTime,
     dueMs: Math.floor(nowMs + delayMs * (1 + chance * JITTER)),
     retryCount: alarm.retryCount + (isInternal ? 0 : 1),

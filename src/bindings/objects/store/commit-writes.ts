@@ -78,6 +78,7 @@ interface MergedChange {
   readonly isClearing: boolean;
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   readonly alarm: number | null | undefined;
+  readonly name?: string | undefined;
   readonly sql?: PageChanges | undefined;
 }
 
@@ -87,6 +88,7 @@ function mergedChange(writes: readonly QueuedWrite[]): MergedChange {
   const entries = new Map<string, Uint8Array | undefined>();
   let isClearing = false;
   let alarm: number | null | undefined;
+  let name: string | undefined;
   let sql: PageChanges | undefined;
   for (const write of writes) {
     if (write.isClearing) {
@@ -97,8 +99,9 @@ function mergedChange(writes: readonly QueuedWrite[]): MergedChange {
     if (write.sql !== undefined) sql = mergedPages(sql, write.sql);
     for (const [key, value] of write.entries) entries.set(key, value);
     if (write.alarm !== undefined) alarm = write.alarm;
+    name ??= write.name;
   }
-  return { isClearing, entries, alarm, sql };
+  return { isClearing, entries, alarm, name, sql };
 }
 
 function mergedPages(before: PageChanges | undefined, { total, pages }: PageChanges): PageChanges {
@@ -116,7 +119,7 @@ function charging(writes: readonly QueuedWrite[]): CallWork {
 
 async function writeChange(
   parts: WriteParts,
-  { isClearing, entries, alarm, sql }: MergedChange,
+  { isClearing, entries, alarm, name, sql }: MergedChange,
   { bounds }: Pick<QueuedWrite, 'bounds'>,
   work: CallWork,
 ): Promise<void> {
@@ -143,7 +146,9 @@ async function writeChange(
       work,
     },
   );
-  const nextAlarm = alarm === undefined ? after.alarm : alarm === null ? undefined : newAlarm(alarm);
+  const isSet = alarm !== undefined && alarm !== null;
+  const kept = alarm === undefined ? after.alarm : undefined;
+  const nextAlarm = isSet ? newAlarm(alarm, name ?? before?.alarm?.name) : kept;
   const head = { ...after, alarm: nextAlarm };
   const isKept = putHead(operations, spaceId, object, before, head);
   if (operations.length === 0) return;

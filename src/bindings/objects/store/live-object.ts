@@ -15,6 +15,8 @@ export interface ObjectChange {
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   /** When the alarm is due; null: there is none any more. */
   readonly alarm: number | null | undefined;
+  /** Of one whose alarm is due: what its id was made from. */
+  readonly name?: string | undefined;
   /** What SQL has changed. */
   readonly sql?: PageChanges | undefined;
 }

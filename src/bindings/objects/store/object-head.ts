@@ -13,6 +13,8 @@ export interface StoredAlarm {
   readonly backoff: number;
   /** The last failure was the host's. */
   readonly isInternal: boolean;
+  /** What the id of the object was made from, where the one who set it knew. Older records have none. */
+  readonly name?: string | undefined;
 }
 
 export interface ObjectHead {
@@ -27,18 +29,23 @@ export interface ObjectHead {
 }
 
 /** What an object has stored beside its record. A database counts as one record more. */
-export function contentsOf({ bytes, keys, sqlPages }: ObjectHead): {
+export function contentsOf({ bytes, keys, sqlPages, alarm }: ObjectHead): {
   readonly bytes: number;
   readonly objects: number;
 } {
-  return { bytes: bytes + sqlPages * PAGE_BYTES, objects: keys + (sqlPages > 0 ? 1 : 0) };
+  return { bytes: bytes + sqlPages * PAGE_BYTES + nameBytes(alarm), objects: keys + (sqlPages > 0 ? 1 : 0) };
+}
+
+/** What the name takes, which is in two records: that of the object, and that of the alarm. */
+function nameBytes(alarm: StoredAlarm | undefined): number {
+  return alarm?.name === undefined ? 0 : 2 * Buffer.byteLength(alarm.name);
 }
 
 /** What an object counts beside its keys and values: so many bytes, and one record. */
 export const HEAD_BYTES = 256;
 
-export function newAlarm(scheduledTime: number): StoredAlarm {
-  return { scheduledTime, dueMs: scheduledTime, retryCount: 0, backoff: 0, isInternal: false };
+export function newAlarm(scheduledTime: number, name: string | undefined): StoredAlarm {
+  return { scheduledTime, dueMs: scheduledTime, retryCount: 0, backoff: 0, isInternal: false, name };
 }
 
 export function encodeHead({ valuesId, bytes, keys, sqlPages, alarm }: ObjectHead): Buffer {
@@ -62,12 +69,14 @@ export function parseAlarmRecord(record: Buffer): StoredAlarm {
   return decodeAlarm(JSON.parse(record.toString()));
 }
 
-type AlarmFields = readonly [number, number, number, number, 0 | 1];
+type AlarmFields = readonly [number, number, number, number, 0 | 1, string?];
 
-function encodeAlarm({ scheduledTime, dueMs, retryCount, backoff, isInternal }: StoredAlarm): AlarmFields {
-  return [scheduledTime, dueMs, retryCount, backoff, isInternal ? 1 : 0];
+function encodeAlarm({ scheduledTime, dueMs, retryCount, backoff, isInternal, name }: StoredAlarm): AlarmFields {
+  const internal = isInternal ? 1 : 0;
+  if (name === undefined) return [scheduledTime, dueMs, retryCount, backoff, internal];
+  return [scheduledTime, dueMs, retryCount, backoff, internal, name];
 }
 
-function decodeAlarm([scheduledTime, dueMs, retryCount, backoff, isInternal]: AlarmFields): StoredAlarm {
-  return { scheduledTime, dueMs, retryCount, backoff, isInternal: isInternal === 1 };
+function decodeAlarm([scheduledTime, dueMs, retryCount, backoff, isInternal, name]: AlarmFields): StoredAlarm {
+  return { scheduledTime, dueMs, retryCount, backoff, isInternal: isInternal === 1, name };
 }

@@ -6,6 +6,8 @@ import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
 import { checkLibrary } from '../../sql/library.js';
+import { MAX_PASSED_NAME } from '../calls.js';
+import { idFromName, namespaceKey } from '../object-id.js';
 import type { ObjectRef } from '../object-ref.js';
 import { PAGE_BYTES } from '../sql/messages.js';
 import {
@@ -146,13 +148,13 @@ class AnswerBytes implements HeldBytes {
 async function write(
   store: ObjectStore,
   use: ObjectUse,
-  { q: number, n: length, d: isClearing = false, a: alarm, x: hasSql = false }: Arguments,
+  { q: number, n: length, d: isClearing = false, a: alarm, m: name, x: hasSql = false }: Arguments,
   call: ServiceCall,
   bounds: StorageBounds,
 ): Promise<ServiceReply> {
   if (!isCount(number) || !isCount(length) || length > ENTRIES_BYTES || typeof isClearing !== 'boolean')
     throw malformed();
-  if (!isAlarmTime(alarm) || typeof hasSql !== 'boolean') throw malformed();
+  if (!isAlarmTime(alarm) || !isNameOf(name, use.ref) || typeof hasSql !== 'boolean') throw malformed();
   const { work, signal } = call;
   const database = hasSql ? store.sql(use) : isClearing ? store.usedSql(use) : undefined;
   // Now, before what the object does next.
@@ -170,7 +172,7 @@ async function write(
       const changes = await committed;
       pageBytes = (changes?.pages.size ?? 0) * PAGE_BYTES;
       work.countBytes(pageBytes);
-      return { isClearing, entries, alarm, sql: changes };
+      return { isClearing, entries, alarm, name, sql: changes };
     };
     const written = store.write(use, number, change, { bounds, work, signal });
     database?.waitFor(written);
@@ -241,6 +243,13 @@ function useOf(
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Whether the id of the object was made from the name; undefined for an object that does not know it. */
+function isNameOf(name: unknown, { account, functionName, className, id }: ObjectRef): name is string | undefined {
+  if (name === undefined) return true;
+  if (typeof name !== 'string' || name.length > MAX_PASSED_NAME) return false;
+  return idFromName(namespaceKey(account, functionName, className), name) === id;
 }
 
 function isAlarmTime(value: unknown): value is number | null | undefined {

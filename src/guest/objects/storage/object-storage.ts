@@ -26,6 +26,8 @@ import { noChanges } from './write-buffer.ts';
 export interface ObjectStorageContext {
   readonly className: string;
   readonly id: string;
+  /** What the id was made from, where that is known. */
+  readonly name?: string | undefined;
   readonly gates: ObjectGates;
   readonly hasAlarmHandler: boolean;
   /** deleteAll() deletes the alarm, too. @default false */
@@ -421,7 +423,7 @@ const states = new WeakMapCtor<object, StorageState>();
 
 /** `ctx.storage`. */
 export function createObjectStorage(context: ObjectStorageContext): object {
-  const state = new StorageState(context.className, context.id, context.gates);
+  const state = new StorageState(context.className, context.id, context.name, context.gates);
   const operations = new StorageOperations(state, context);
   const storage = construct(() => new DurableObjectStorage(operations));
   weakMapSet(states, storage, state);

@@ -58,8 +58,11 @@ export class StorageCalls {
   /** Nothing was stored when the object was opened. */
   wasEmpty = false;
   #writes = 0;
+  /** The name, as it stands in a call that sets the alarm. */
+  readonly #named: string;
 
-  constructor(className: string, id: string) {
+  constructor(className: string, id: string, name: string | undefined) {
+    this.#named = name === undefined ? '' : `,"m":${jsonStringify(name)}`;
     this.#address = `{"c":${jsonStringify(className)},"i":${jsonStringify(id)}`;
   }
 
@@ -103,7 +106,7 @@ export class StorageCalls {
   write({ entries, isClearing, alarm, hasSql, holdsOutput }: WrittenBatch, onSent: () => void): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';
-    const time = alarm === undefined ? '' : `,"a":${alarm}`;
+    const time = alarm === undefined ? '' : `,"a":${alarm}${alarm === null ? '' : this.#named}`;
     const sql = hasSql ? ',"x":true' : '';
     const free = holdsOutput ? '' : ',"u":true';
     const args = `,"q":${this.#writes++},"n":${typedArrayLength(body)}${clear}${time}${sql}${free}`;

@@ -41,9 +41,9 @@ export class StorageState implements StorageParts {
   readonly layers: Layer[] = [];
   #numbers = 0;
 
-  constructor(className: string, id: string, gates: ObjectGates) {
+  constructor(className: string, id: string, name: string | undefined, gates: ObjectGates) {
     this.gates = gates;
-    this.calls = new StorageCalls(className, id);
+    this.calls = new StorageCalls(className, id, name);
     this.buffer = new WriteBuffer(this);
   }
 

@@ -13,7 +13,7 @@ export type { AlarmOutcome } from '../../../bindings/objects/alarm-claims.js';
 /** How the scheduler starts the alarm of an object. What it rejects with is a failure of the host. */
 export type DeliverAlarm = (
   object: ObjectRef,
-  alarm: { readonly scheduledTime: number; readonly retryCount: number },
+  alarm: Pick<ClaimedAlarm, 'scheduledTime' | 'retryCount' | 'name'>,
 ) => Promise<AlarmOutcome>;
 
 /** A function with classes of objects. */
@@ -125,7 +125,7 @@ export class AlarmScheduler {
 
   /** Never rejects. @param before one of the same object, whose claim was lost with the process that gave it */
   async #run(
-    { claim, object, scheduledTime, retryCount }: ClaimedAlarm,
+    { claim, object, scheduledTime, retryCount, name }: ClaimedAlarm,
     before: Promise<void> | undefined,
   ): Promise<void> {
     if (before !== undefined) await before;
@@ -135,7 +135,7 @@ export class AlarmScheduler {
     let outcome: AlarmOutcome = 'internal';
     try {
       // When its function is gone, it waits on disk.
-      if (served !== undefined && !this.#isClosed) outcome = await deliver(object, { scheduledTime, retryCount });
+      if (served !== undefined && !this.#isClosed) outcome = await deliver(object, { scheduledTime, retryCount, name });
     } catch (error) {
       if (!this.#isClosed) onError(error);
     }
