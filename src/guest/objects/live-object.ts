@@ -134,6 +134,7 @@ export class LiveObject {
   /** Ends the instance: whatever it was doing fails with the error, and the next call makes a new one. */
   reset(error: unknown): void {
     if (this.#broken !== undefined) return;
+    this.sockets?.outbox.sendLast();
     this.#broken = { error: error ?? new ErrorCtor('The object was reset') };
     const { error: reason } = this.#broken;
     this.#queue = [];

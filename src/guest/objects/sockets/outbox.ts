@@ -107,6 +107,17 @@ export class Outbox {
     return resume(id, flush, false, () => promiseThen(promiseResolve(undefined), flush));
   }
 
+  /** The object is about to be reset. What waits for none of its writes has been sent before that, and leaves. */
+  sendLast(): void {
+    if (!this.#object.gates.isOutputOpen) return;
+    try {
+      for (let from = 0; from < this.#entries.length; ) from = this.#send(from);
+      this.#entries = [];
+    } catch {
+      // It is the turn of an invocation that is over: the entries fail with the object.
+    }
+  }
+
   #done(): void {
     this.#isWaiting = false;
     const owner = this.#owner;
