@@ -33,6 +33,8 @@ export interface BindingMethod {
    * those that a function makes without need. @default false
    */
   readonly continues?: true;
+  /** While the call goes on, the connection of that one counts as being used. @default false */
+  readonly usesConnection?: true;
 }
 
 /** The parts of a host that bindings share while it lives. */

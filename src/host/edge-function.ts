@@ -81,8 +81,8 @@ export class EdgeFunction {
    * @param options.cron the handler's `controller.cron`. @default ''
    * @param options.scheduledTime the handler's `controller.scheduledTime`. @default now
    *
-   * Rejects with TypeError for an invalid cron or time, like `fetch`, also for a promise of waitUntil that is rejected, and with EDGE_CANCELED
-   * when waitUntil takes longer than `waitUntilMs`.
+   * Rejects with TypeError for an invalid cron or time, like `fetch`, also for a promise of waitUntil that is rejected, and with
+   * EDGE_WALL_TIME_LIMIT when all of it takes longer than `wallMs`.
    */
   async scheduled(
     options: { readonly cron?: string; readonly scheduledTime?: Date } = {},

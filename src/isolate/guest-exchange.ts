@@ -98,6 +98,11 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     return available;
   }
 
+  /** The guest waits for more of the body, or it goes on to another exchange. */
+  get isBeingRead(): boolean {
+    return this.#wantsData || this.#pipeOut !== undefined;
+  }
+
   /** Writes; an answer of zero or less promises an Ev.Credit. */
   write(bytes: Uint8Array): number {
     if (this.exchange.isOutgoingOver) throw new OpError('Error', 'The body is not read any more');

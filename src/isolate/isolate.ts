@@ -5,6 +5,7 @@
 import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
 import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
+import { encodeReading } from '../protocol/pong.js';
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
 import { HeldWork } from './invocations/held-work.js';
@@ -168,7 +169,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   /** The answer waits for the turns before it, and is none itself: the guest is not entered. */
   #pong(invocation: number, channel: Channel | undefined): void {
     this.turns.push(0, [Ev.TimerDropped, 0], () => {
-      channel?.signal(invocation, SignalKind.Pong, '');
+      channel?.signal(invocation, SignalKind.Pong, encodeReading(this.#invocations.reading(invocation)));
       return false;
     });
   }

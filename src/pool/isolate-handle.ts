@@ -18,6 +18,7 @@ import {
   SignalKind,
 } from '../protocol/messages.js';
 import { meteredKind } from '../protocol/metered-kind.js';
+import { decodeReading } from '../protocol/pong.js';
 import { asProtocolError, ProtocolError } from '../protocol/protocol-error.js';
 import { guarded, guardedEach } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -59,8 +60,8 @@ export interface InvocationPort extends ExchangeListener {
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void;
   /** The function has read a call's answer to its end, or has canceled it. */
   onCallRead(call: number): void;
-  /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate. */
-  onPong(): void;
+  /** Everything sent before {@link IsolateHandle.ping} has had its turn in the isolate, where function code is reading the answers of these calls. */
+  onPong(reading: readonly number[]): void;
   /** The services have got a call of it, and ask whether it is open. */
   onServicesAsk?(): boolean;
   /** The invocation has ended in the isolate. `flags` are those of {@link DoneFlag}. */
@@ -478,7 +479,7 @@ export class IsolateHandle implements ChannelOwner {
         port.onQueueWord?.(payload.readUInt8(0), payload.readUInt32LE(1), payload.readDoubleLE(5));
         return;
       case SignalKind.Pong:
-        port.onPong();
+        port.onPong(decodeReading(payload));
         return;
       case SignalKind.Done:
         if (payload.length < 8) throw new ProtocolError(`The end of an invocation has ${payload.length} bytes`);

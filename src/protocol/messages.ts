@@ -62,7 +62,7 @@ export enum SignalKind {
   CallCanceled = 7,
   /** Host to isolate, by invocation: answered by Pong when everything sent before has had its turn. */
   Ping = 8,
-  /** Isolate to host, by invocation. */
+  /** Isolate to host, by invocation. Payload: pong.ts. */
   Pong = 9,
   /**
    * Isolate to host or services, by exchange, whose outgoing body the isolate has paused there: its rest goes to an exchange of the other process

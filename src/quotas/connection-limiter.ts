@@ -127,6 +127,12 @@ export class ConnectionLimiter {
     return this.tryOpen() ?? (await this.#wait(signal));
   }
 
+  /** Something goes on with what is open, which is no read or write of one connection, until the function returned is called. */
+  use(): () => void {
+    this.#slots.operations(1);
+    return () => this.#slots.operations(-1);
+  }
+
   /** The invocation is over: cancels what is open, refuses what waits and all that comes, with the same error. */
   close(error?: EdgeError): void {
     if (this.#isClosed) return;

@@ -21,8 +21,8 @@ export const socketBinding: ImplicitBinding<SocketShare> = {
   subrequest: 'socket',
   methods: {
     [CONNECT]: { holdsConnection: true, headBytes: 1024 },
-    [START_TLS]: { continues: true, headBytes: 1024 },
-    [FINISH]: { continues: true, headBytes: 1024 },
+    [START_TLS]: { continues: true, usesConnection: true, headBytes: 1024 },
+    [FINISH]: { continues: true, usesConnection: true, headBytes: 1024 },
   },
   isInApplication: needsApplication,
   share({ options: { egress, outbound } }: BindingHost<SocketHostOptions>) {

@@ -46,12 +46,6 @@ export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, 
   return exceeded(subject, 'EDGE_WALL_TIME_LIMIT', 'wallMs', kind, figure, subject.limits.wallMs[kind]);
 }
 
-/** waitUntil of an invocation that no client waits for was not done in its time. */
-export function waitUntilError(subject: InvocationSubject, kind: InvocationKind): EdgeError {
-  const { waitUntilMs } = subject.limits;
-  return exceeded(subject, 'EDGE_CANCELED', 'waitUntilMs', kind, waitUntilMs, waitUntilMs);
-}
-
 /** @param idleMs what the owner of the host allows, option `idleHttpMs` */
 export function idleError({ account, function: name }: InvocationSubject, idleMs: number): EdgeError {
   return new EdgeError(
@@ -67,7 +61,7 @@ export function responseError(subject: InvocationSubject, figure: number): EdgeE
 function exceeded(
   { account, function: name, limits }: InvocationSubject,
   code: EdgeErrorCode,
-  limit: 'cpuMs' | 'wallMs' | 'waitUntilMs' | 'memoryBytes' | 'responseBytes',
+  limit: 'cpuMs' | 'wallMs' | 'memoryBytes' | 'responseBytes',
   kind: InvocationKind,
   figure: number,
   allowed: number,

@@ -315,8 +315,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#calls?.accounting.read(call);
   }
 
-  onPong(): void {
-    this.#calls?.accounting.ponged();
+  onPong(reading: readonly number[]): void {
+    this.#calls?.accounting.ponged(reading);
   }
 
   onServicesAsk(): boolean {
@@ -459,7 +459,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#state === 'abandoned') return;
     this.#leaveRunning(state);
     this.#times?.cancelTimeout();
-    if (this.#context.limits.waitUntilMs !== Number.POSITIVE_INFINITY) waitUntilSoon(this);
+    // Without a client its own time on the wall is the bound.
+    const isBounded = this.#context.limits.waitUntilMs !== Number.POSITIVE_INFINITY;
+    if (isBounded && this.#record.kind === 'fetch') waitUntilSoon(this);
   }
 
   /** @param isAtRest none of its calls is on its way to the services */

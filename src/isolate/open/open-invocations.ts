@@ -109,6 +109,13 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     else turns.push(exchange.id, turn, undefined, OWN);
   }
 
+  /** The calls of an invocation whose answers are being read. */
+  reading(invocation: number): readonly number[] {
+    const ids: number[] = [];
+    for (const call of this.#invocations.get(invocation)?.calls ?? []) if (call.isBeingRead) ids.push(call.id);
+    return ids;
+  }
+
   // --- ExchangeHost ---
 
   find(id: number): GuestExchange | undefined {

@@ -14,6 +14,7 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { SubrequestKind } from '../../quotas/service-calls.js';
 import { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { CallTotals } from './call-totals.js';
+import type { FunctionReads } from './metered-bodies.js';
 
 /** What the accounting needs of the isolate. */
 export interface AccountingPort {
@@ -44,7 +45,7 @@ export class InvocationAccounting implements CallTotals {
   /** Connections whose body is still to be sent or to be read, by call. */
   readonly #held = new Map<number, HeldConnection>();
   /** What waits for the isolate to have seen all that was sent to it. */
-  #pongs: (() => void)[] = [];
+  #pongs: ((reading: readonly number[]) => void)[] = [];
   #isClosed = false;
 
   constructor(
@@ -106,9 +107,15 @@ export class InvocationAccounting implements CallTotals {
    * was taken over would say at once that it has read what is still being fetched.
    *
    * @param stop ends the sending of the body when the connection is canceled
+   * @param reads those of the function, where a connection can be open for long without any
    */
-  hold(call: number, connection: Connection, stop: ((error: EdgeError) => void) | undefined): void {
-    this.#held.set(call, { connection, isSent: false, isRead: false });
+  hold(
+    call: number,
+    connection: Connection,
+    stop: ((error: EdgeError) => void) | undefined,
+    reads?: FunctionReads,
+  ): void {
+    this.#held.set(call, { connection, reads, isSent: false, isRead: false });
     connection.onCanceled = error => {
       this.#held.delete(call);
       if (!this.#isClosed) this.#port.cancelCall(call, failureText(error));
@@ -139,8 +146,8 @@ export class InvocationAccounting implements CallTotals {
     held?.connection.close();
   }
 
-  ponged(): void {
-    this.#pongs.shift()?.();
+  ponged(reading: readonly number[]): void {
+    this.#pongs.shift()?.(reading);
   }
 
   /** The invocation is over. */
@@ -157,7 +164,12 @@ export class InvocationAccounting implements CallTotals {
     let isStopped = false;
     const timer = setTimeout(
       guarded(() => {
-        this.#pongs.push(() => isStopped || check());
+        this.#pongs.push(reading => {
+          if (isStopped) return;
+          // What is found to be read stops this.
+          for (const call of reading) this.#held.get(call)?.reads?.begin();
+          if (!isStopped) check();
+        });
         this.#port.ping();
       }),
       delayMs,
@@ -225,6 +237,7 @@ export class InvocationAccounting implements CallTotals {
 
 interface HeldConnection {
   readonly connection: Connection;
+  readonly reads: FunctionReads | undefined;
   isSent: boolean;
   isRead: boolean;
 }

@@ -17,7 +17,7 @@ import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import type { InvocationAccounting } from './accounting.js';
 import type { CallTrace, CallTracer } from './call-trace.js';
-import { meteredAnswer, meteredUpload } from './metered-bodies.js';
+import { FunctionReads, meteredAnswer, meteredUpload } from './metered-bodies.js';
 
 /** What one function may call, by the number of the service. A number that is missing is one of no service. */
 export type FunctionServices = ReadonlyMap<number, ServiceEntry>;
@@ -54,15 +54,22 @@ export async function answerCall(
   let connection: Connection | undefined;
   let heldBytes = CALL_BYTES;
   let traced: CallTrace | undefined;
+  let used: (() => void) | undefined;
   let failure: unknown;
   let answer: unknown;
   accounting.countHeld(heldBytes);
   try {
     work.charge(HOST_COSTS.callMs);
     const head = splitHead(headText);
-    const { holdsConnection, headBytes = CALL_HEAD_BYTES, continues } = methodOf(definition, head.method);
+    const {
+      holdsConnection,
+      headBytes = CALL_HEAD_BYTES,
+      continues,
+      usesConnection,
+    } = methodOf(definition, head.method);
     // First, so that calls of what is not there are not without end.
     if (continues !== true) accounting.countCall(definition.subrequest);
+    if (usesConnection === true) used = accounting.gate.use();
     accounting.checkHead(head.method, head.argumentText, headBytes);
     const service = services.get(head.binding);
     if (service === undefined) throw new TypeError(`The function has no binding ${JSON.stringify(head.binding)}`);
@@ -88,8 +95,9 @@ export async function answerCall(
     else if (connection !== undefined && hasBody(reply)) {
       // Before the answer is sent, or the function may have read it before it is known that it must.
       const isWhole = reply.body instanceof Uint8Array;
-      accounting.hold(exchange.id, connection, isWhole ? undefined : error => io.cancel(error));
-      await send(exchange, io, reply, connection);
+      const reads = reply.closed === undefined ? undefined : new FunctionReads(connection);
+      accounting.hold(exchange.id, connection, isWhole ? undefined : error => io.cancel(error), reads);
+      await send(exchange, io, reply, connection, reads);
       if (reply.closed !== undefined) await reply.closed;
       if (exchange.incoming === 'failed' || reply.closed !== undefined) accounting.release(exchange.id);
       else accounting.sent(exchange.id);
@@ -107,6 +115,7 @@ export async function answerCall(
     return text;
   } finally {
     accounting.countHeld(-heldBytes);
+    used?.();
     traced?.end(failure, answer);
   }
 }
@@ -164,6 +173,7 @@ async function send(
   io: ExchangeIo,
   reply: ServiceReply,
   connection: Connection | undefined,
+  reads?: FunctionReads,
 ): Promise<void> {
   const head = reply.headText ?? JSON.stringify(reply.head ?? null);
   const body = reply.body ?? null;
@@ -172,7 +182,8 @@ async function send(
     return;
   }
   exchange.reply(200, head, true, null, false);
-  await io.send(connection === undefined ? body : meteredAnswer(body, connection));
+  if (reads !== undefined) await io.send(reads.metered(body));
+  else await io.send(connection === undefined ? body : meteredAnswer(body, connection));
 }
 
 function incomingBody(

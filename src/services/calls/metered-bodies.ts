@@ -53,3 +53,46 @@ export function meteredUpload(
   };
   return iterator;
 }
+
+/**
+ * The reads of a function from a connection that stays open while nobody uses it. The host always waits for what comes next, so it is the isolate that says
+ * whether function code does: when it is asked, and until something comes.
+ */
+export class FunctionReads {
+  readonly #connection: Connection;
+  #isReading = false;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The isolate says that function code waits for what comes next. */
+  begin(): void {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    this.#connection.beginRead();
+  }
+
+  /** What is received, as the body of the answer. */
+  metered(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+    const source = body[Symbol.asyncIterator]();
+    const iterator: AsyncIterator<Uint8Array> = {
+      next: async () => {
+        try {
+          return await source.next();
+        } finally {
+          this.#moved();
+        }
+      },
+      return: async () => (await source.return?.()) ?? { done: true, value: undefined },
+    };
+    return { [Symbol.asyncIterator]: () => iterator };
+  }
+
+  /** Something has come, or the end: whatever the isolate has said before is out of date. */
+  #moved(): void {
+    if (!this.#isReading) this.#connection.beginRead();
+    this.#isReading = false;
+    this.#connection.endRead();
+  }
+}

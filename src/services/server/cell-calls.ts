@@ -12,6 +12,7 @@ import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
 import { IdTable } from '../../protocol/id-table.js';
 import { ISOLATE_BOUNDS } from '../../protocol/isolate-bounds.js';
 import { SignalKind } from '../../protocol/messages.js';
+import { decodeReading } from '../../protocol/pong.js';
 import { asProtocolError, ProtocolError } from '../../protocol/protocol-error.js';
 import type { Transport } from '../../protocol/transport.js';
 import { guarded } from '../../quotas/guarded.js';
@@ -223,7 +224,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
         if (payload.length >= 4) invocation.read(payload.readUInt32LE(0));
         return;
       case SignalKind.Pong:
-        invocation.ponged();
+        invocation.ponged(decodeReading(payload));
         return;
       case SignalKind.Done:
         invocation.isDone = true;

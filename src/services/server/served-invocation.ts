@@ -89,8 +89,8 @@ export class ServedInvocation implements AccountingPort {
     this.#accounting?.read(call);
   }
 
-  ponged(): void {
-    this.#accounting?.ponged();
+  ponged(reading: readonly number[]): void {
+    this.#accounting?.ponged(reading);
   }
 
   /** Its totals, once it is over: nothing more is counted. */

@@ -3,7 +3,7 @@ import type { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { InvocationOutcome } from '../../events.js';
 import { timeoutError } from '../handler-errors.js';
-import { idleError, waitUntilError, wallTimeError } from '../invocation-errors.js';
+import { idleError, wallTimeError } from '../invocation-errors.js';
 import type { InvocationRecord } from '../invocation-record.js';
 import { ProgressWatch } from './progress-watch.js';
 import { type Deadline, TimerList } from './timer-list.js';
@@ -95,11 +95,9 @@ export class InvocationTimes {
   }
 
   exceedWaitUntil(): void {
-    const { context, kind, warnings } = this.#record;
+    const { context, warnings } = this.#record;
     const { waitUntilMs } = context.limits;
     warnings.note('waitUntilMs', waitUntilMs, waitUntilMs);
-    // A client has its answer, or is gone; others wait for the end.
-    if (kind !== 'fetch') this.#record.ended('canceled', waitUntilError(context, kind));
     this.#invocation.close();
   }
 
