@@ -204,6 +204,11 @@ export const EDGE_ERRORS = {
     text: 'the request is malformed',
     remedy: 'Correct what the message names: the URL, the `Host` header, or a header that contradicts another.',
   },
+  EDGE_WEBSOCKET_VERSION: {
+    status: 426,
+    text: 'the version of the WebSocket protocol is not 13',
+    remedy: 'Send `Sec-WebSocket-Version: 13`, which the answer names.',
+  },
   EDGE_BODY_READ: {
     status: 500,
     text: 'the application has read the body of the request before the function could: host.listener() has to come before what parses bodies, or request.rawBody has to be a Buffer of all of it',

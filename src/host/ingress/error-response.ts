@@ -4,6 +4,7 @@ import { cutOff, isClosed } from '../../quotas/both-protocols.js';
 import { errorPage } from '../../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { writeHead } from './response-head.js';
+import { WEBSOCKET_VERSION } from './websocket/handshake.js';
 
 /** The client sees the code and what it means; what happened inside is in the invocation's event. */
 export function sendError(
@@ -16,11 +17,16 @@ export function sendError(
     cutOff(response);
     return;
   }
+  const code = codeOf(error);
   const { status, headers, body } = errorPage({
-    code: codeOf(error),
+    code,
     accept: request.headers.accept,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   });
+  // RFC 6455 section 4.4; a 426 names what to upgrade to, by RFC 9110 section 15.5.22.
+  if (code === 'EDGE_WEBSOCKET_VERSION') {
+    headers.push('sec-websocket-version', WEBSOCKET_VERSION, 'upgrade', 'websocket', 'connection', 'upgrade, close');
+  }
   // With a status text: else it is the one that was set last, which may be what could not be sent.
   writeHead(response, status, STATUS_CODES[status] ?? '', headers);
   response.end(request.method === 'HEAD' ? undefined : body);

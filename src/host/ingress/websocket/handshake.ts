@@ -20,7 +20,7 @@ interface Answer {
 }
 
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
-const VERSIONS: ReadonlySet<string> = new Set(['13', '8']);
+export const WEBSOCKET_VERSION = '13';
 
 let loading: Promise<typeof import('ws')> | undefined;
 let ws: typeof import('ws') | undefined;
@@ -38,15 +38,21 @@ export function isWebSocketRequest({ headers, method }: IncomingMessage): boolea
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
 }
 
-/** Before a function is asked. @throws EdgeError EDGE_REQUEST_MALFORMED */
+/** Before a function is asked. @throws EdgeError EDGE_REQUEST_MALFORMED, EDGE_WEBSOCKET_VERSION */
 export function checkHandshake({ headers }: IncomingMessage): void {
   const key = headers['sec-websocket-key'];
   const version = headers['sec-websocket-version'];
-  const refuse = (why: string): never => {
-    throw new EdgeError('EDGE_REQUEST_MALFORMED', `Cannot open the WebSocket: ${why}`);
-  };
-  if (key === undefined || !KEY.test(key)) refuse('Sec-WebSocket-Key is missing, or is none');
-  if (version === undefined || !VERSIONS.has(version)) refuse('Sec-WebSocket-Version is neither 13 nor 8');
+  const why = 'Cannot open the WebSocket:';
+  if (version !== WEBSOCKET_VERSION) {
+    const given = version === undefined ? 'missing' : JSON.stringify(version.slice(0, 20));
+    throw new EdgeError(
+      'EDGE_WEBSOCKET_VERSION',
+      `${why} Sec-WebSocket-Version is ${given}, and must be ${WEBSOCKET_VERSION}`,
+    );
+  }
+  if (key === undefined || !KEY.test(key)) {
+    throw new EdgeError('EDGE_REQUEST_MALFORMED', `${why} Sec-WebSocket-Key is missing, or is none`);
+  }
 }
 
 /** Servers of ws, one for each size of messages: they hold options alone, and no connections. */

@@ -123,16 +123,23 @@ test('a function may answer an upgrade with any response', async t => {
 test('what is no handshake is refused before a function is asked', async t => {
   const { host, url } = await rigOf(t, ECHO);
   host.on('invocation', () => t.fail('no invocation was expected'));
-  for (const headers of [
-    {},
-    { 'sec-websocket-key': 'x' },
-    { 'sec-websocket-key': `${'a'.repeat(22)}==`, 'sec-websocket-version': '7' },
-  ]) {
+  const key = `${'a'.repeat(22)}==`;
+  for (const [status, headers] of [
+    [426, {}],
+    [426, { 'sec-websocket-key': key }],
+    [426, { 'sec-websocket-key': key, 'sec-websocket-version': '7' }],
+    [426, { 'sec-websocket-key': key, 'sec-websocket-version': '8' }],
+    [426, { 'sec-websocket-key': key, 'sec-websocket-version': '13, 8' }],
+    [400, { 'sec-websocket-key': 'x', 'sec-websocket-version': '13' }],
+    [400, { 'sec-websocket-version': '13' }],
+  ] as const) {
     const request = http.get(url.replace('ws:', 'http:'), {
       headers: { connection: 'upgrade', upgrade: 'websocket', ...headers },
     });
     const [response] = await once(request, 'response');
-    t.is(response.statusCode, 400);
+    t.is(response.statusCode, status);
+    t.is(response.headers['sec-websocket-version'], status === 426 ? '13' : undefined);
+    t.is(response.headers.upgrade, status === 426 ? 'websocket' : undefined);
     response.resume();
     await once(response, 'close');
   }
