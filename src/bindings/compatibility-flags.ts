@@ -12,6 +12,8 @@ export const COMPATIBILITY_FLAGS = [
   'queue_consumer_no_wait_for_wait_until',
   /** The `binaryType` of a WebSocket is `blob` at first, also before the compatibility date 2026-03-17. */
   'websocket_standard_binary_type',
+  /** `navigator.userAgent` is `Cloudflare-Workers`, by which libraries recognise the runtime, in place of `EdgeHost`. */
+  'global_navigator',
 ] as const;
 
 export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];

@@ -21,6 +21,7 @@ import {
   setMainModule,
 } from './rpc/serve.ts';
 import { leaveGlobalScope } from './scope.ts';
+import { setHostedUserAgent } from './web/navigator.ts';
 import { setDefaultBinaryType } from './websockets/web-socket.ts';
 
 let env: object = {};
@@ -32,6 +33,7 @@ onEvent(Ev.Setup, (json: string) => {
   setProps(setup.props ?? '');
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
   if (arrayIndexOf(setup.flags, 'websocket_standard_binary_type') >= 0) setDefaultBinaryType('blob');
+  if (arrayIndexOf(setup.flags, 'global_navigator') >= 0) setHostedUserAgent();
   neededExports = setup.neededExports ?? [];
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);
   env = createEnv(setup, createBinding);

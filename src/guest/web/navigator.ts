@@ -3,6 +3,12 @@ import { TypeErrorCtor } from '../primordials.ts';
 import { defineInterface } from './base/idl.ts';
 
 let isConstructing = true;
+let userAgent = 'EdgeHost';
+
+/** What programs for the hosted platform look for. */
+export function setHostedUserAgent(): void {
+  userAgent = 'Cloudflare-Workers';
+}
 
 export class Navigator {
   constructor() {
@@ -10,7 +16,7 @@ export class Navigator {
   }
 
   get userAgent(): string {
-    return 'EdgeHost';
+    return userAgent;
   }
 }
 
