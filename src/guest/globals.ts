@@ -7,6 +7,7 @@ import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
 import { Cache, CacheStorage, caches } from './web/caches.ts';
 import { atob, btoa } from './web/encoding/base64.ts';
 import { AbortController, AbortSignal } from './web/scheduling/abort.ts';
+import './console-views.ts';
 import './web/file/blob-clone.ts';
 import { DOMException, QuotaExceededError } from './web/base/dom-exception.ts';
 import { console } from './web/console/console.ts';

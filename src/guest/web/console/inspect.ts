@@ -31,6 +31,15 @@ const MAX_LENGTH = 65_536;
 const MAX_INDEXED_KEYS = 10_000;
 const LINE_WIDTH = 72;
 
+/** What is shown of an object of the platform, whose state is private: keys and values in order; undefined for any other object. */
+type View = (value: object) => readonly (readonly [key: string, value: unknown])[] | undefined;
+
+let viewOf: View = () => undefined;
+
+export function setView(view: View): void {
+  viewOf = view;
+}
+
 interface Inspection {
   readonly seen: object[];
   readonly maxDepth: number;
@@ -183,6 +192,13 @@ function itemsOf(state: Inspection, value: object, brand: string, depth: number)
     });
   } else if (brand === 'Set') {
     setForEach(value as Set<unknown>, item => add(() => format(state, item, depth + 1, true)));
+  }
+  const shown = brand === 'Object' ? viewOf(value) : undefined;
+  if (shown !== undefined) {
+    for (let i = 0; i < shown.length; i++) {
+      const entry = shown[i];
+      if (entry !== undefined) add(() => `${keyText(entry[0])}: ${format(state, entry[1], depth + 1, true)}`);
+    }
   }
   addProperties(state, value, brand, depth, add);
   if (more > 0) arrayPush(items, `… ${more} more item${more === 1 ? '' : 's'}`);
