@@ -7,6 +7,10 @@ import {
   jsonStringify,
   numberIsNaN,
   objectCreate,
+  objectKeys,
+  SetCtor,
+  setHas,
+  stringToUpperCase,
   TypeErrorCtor,
   typedArrayLength,
   typedArraySet,
@@ -14,7 +18,8 @@ import {
 } from '../../primordials.ts';
 import { bytesOf } from '../base/buffer-source.ts';
 import { isBufferSource } from '../base/buffers.ts';
-import { isObject, toDictionary, toDOMString, toSequence } from '../base/idl.ts';
+import { DOMException } from '../base/dom-exception.ts';
+import { isObject, quoted, toDictionary, toDOMString, toSequence } from '../base/idl.ts';
 import { isCryptoKey, keyId } from './crypto-key.ts';
 
 const BYTES = 0;
@@ -53,6 +58,15 @@ const MEMBERS: readonly (readonly [string, number])[] = [
   ['tagLength', NUMBER],
   ['version', NUMBER],
 ];
+
+/**
+ * Algorithms whose dictionaries are finished, so that other members mean nothing. A newer
+ * algorithm may get members that change its result.
+ */
+const FINISHED = new SetCtor([
+  ...['AES-CBC', 'AES-CTR', 'AES-GCM', 'AES-KW', 'ECDH', 'ECDSA', 'ED25519', 'HKDF', 'HMAC', 'MD5', 'PBKDF2'],
+  ...['RSA-OAEP', 'RSA-PSS', 'RSASSA-PKCS1-V1_5', 'SHA-1', 'SHA-256', 'SHA-384', 'SHA-512', 'X25519'],
+]);
 
 /** @see https://w3c.github.io/webcrypto/#JsonWebKey-dictionary */
 const JWK_TEXTS = ['alg', 'crv', 'd', 'dp', 'dq', 'e', 'k', 'kty', 'n', 'p', 'priv', 'pub', 'q', 'qi', 'use', 'x', 'y'];
@@ -135,18 +149,22 @@ export class SubtleArguments {
     return { b: [start, length] };
   }
 
-  #algorithm(value: unknown): Encoded {
+  /** `isHash`: of another algorithm, so that it has none itself. */
+  #algorithm(value: unknown, isHash = false): Encoded {
     if (!isObject(value)) return toDOMString(value);
     const source = value as { readonly [member: string]: unknown }; // every object can be read from
     const { name } = source;
-    if (name === undefined) throw new TypeErrorCtor('The algorithm has no name');
+    if (name === undefined) throw new TypeErrorCtor(isHash ? 'The hash has no name' : 'The algorithm has no name');
     const members: { [member: string]: Encoded } = objectCreate(null);
-    members.name = toDOMString(name);
+    const text = toDOMString(name);
+    members.name = text;
     for (let i = 0; i < MEMBERS.length; i++) {
       const [member, kind] = MEMBERS[i] ?? ['', TEXT];
+      if (isHash && kind === ALGORITHM) continue;
       const item = source[member];
       if (item !== undefined) members[member] = this.#member(item, kind);
     }
+    if (!setHas(FINISHED, stringToUpperCase(text))) checkMembers(source, text);
     return { o: members };
   }
 
@@ -159,16 +177,26 @@ export class SubtleArguments {
       case KEY:
         return isCryptoKey(value) ? { k: keyId(value) } : INVALID;
       case ALGORITHM:
-        return isObject(value) ? this.#hash(value) : toDOMString(value);
+        return this.#algorithm(value, true);
       default:
         return toDOMString(value);
     }
   }
+}
 
-  #hash(value: object): Encoded {
-    const { name } = value as { readonly name?: unknown }; // every object can be read from
-    if (name === undefined) throw new TypeErrorCtor('The hash has no name');
-    return { o: { name: toDOMString(name) } };
+/** A member that is not passed on could change what comes out, and nobody would notice. */
+function checkMembers(source: object, algorithm: string): void {
+  const names = objectKeys(source);
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] ?? '';
+    let isKnown = name === 'name';
+    for (let j = 0; j < MEMBERS.length && !isKnown; j++) isKnown = MEMBERS[j]?.[0] === name;
+    if (!isKnown) {
+      throw new DOMException(
+        `The algorithm ${quoted(algorithm)} has a member ${quoted(name)}, which is not supported`,
+        'NotSupportedError',
+      );
+    }
   }
 }
 
