@@ -10,7 +10,7 @@ import {
   Uint8ArrayCtor,
 } from '../primordials.ts';
 import { decodeStructured } from '../queue/structured.ts';
-import { decodeUtf8 } from '../utf8.ts';
+import { decodeUtf8, decodeUtf8WithBom } from '../utf8.ts';
 import { defineInterface } from '../web/base/idl.ts';
 import { atob } from '../web/encoding/base64.ts';
 
@@ -251,7 +251,7 @@ function bodyOf({ type, body, text, base64 }: MessageHead): unknown {
     case 'json':
       return jsonParse(text ?? decodeUtf8(bytesOf(base64)));
     case 'text':
-      return text ?? decodeUtf8(bytesOf(base64));
+      return text ?? decodeUtf8WithBom(bytesOf(base64));
     case 'bytes':
       return bytesOf(base64);
     case 'v8':

@@ -128,3 +128,22 @@ test('FixedLengthStream sends its length and refuses more bytes', async t => {
     return new Response(f.readable).text().catch(e => e.message)`;
   t.is(await inGuest(t, run), 'FixedLengthStream: 4 bytes were written, 3 are expected');
 });
+
+test('text(), json() and Blob.text() leave a byte order mark out, whatever the body is made of', async t => {
+  const run = `const mark = '\\uFEFF'; const bytes = new TextEncoder().encode(mark + '1'); const seen = [];
+    for (const body of [mark + '1', bytes, new Blob([bytes]), new Response(bytes).body]) seen.push(await new Response(body).text());
+    return [...seen, await new Response(mark + '1').json(), await new Blob([mark + '1']).text(), (await new Response(mark + '1').bytes()).length];`;
+  t.deepEqual(await inGuest(t, run), ['1', '1', '1', '1', 1, '1', 4]);
+});
+
+test('formData() keeps byte order marks, and decodes escapes and bytes together', async t => {
+  const run = `const mark = '\\uFEFF'; const form = async (body, type) => [...await new Response(body, { headers: { 'content-type': type } }).formData()].flat();
+    const part = '--x\\r\\ncontent-disposition: form-data; name="a"\\r\\n\\r\\n' + mark + 'b\\r\\n--x--\\r\\n';
+    const query = 'application/x-www-form-urlencoded;charset=windows-1252';
+    return [await form(part, 'multipart/form-data; boundary=x'), await form(mark + 'a=' + mark, query), await form(new Uint8Array([97, 61, 0xe2, 37, 56, 50, 37, 65, 67, 38, 98, 61, 0xff]), query)];`;
+  t.deepEqual(await inGuest(t, run), [
+    ['a', '\uFEFFb'],
+    ['\uFEFFa', '\uFEFF'],
+    ['a', '€', 'b', '\uFFFD'],
+  ]);
+});

@@ -10,6 +10,16 @@ const cases: readonly (readonly [string, string, unknown])[] = [
   ],
   ['DOMException inherits from Error.prototype', 'return new DOMException() instanceof Error;', true],
   [
+    'DOMException is an error for Error.isError(), where the engine has it',
+    `const all = [new DOMException('m', 'DataError'), new QuotaExceededError('q'), new (class Own extends DOMException {})('o')];
+     return all.map(error => [Error.isError?.(error) ?? true, error.message, Object.keys(error)]);`,
+    [
+      [true, 'm', []],
+      [true, 'q', []],
+      [true, 'o', []],
+    ],
+  ],
+  [
     'EventTarget calls listeners once, in order, until stopped',
     `const seen = []; const target = new EventTarget();
      target.addEventListener('x', () => seen.push('bubble'));

@@ -5,9 +5,14 @@ import {
   ErrorCtor,
   jsonParse,
   mapGet,
+  numberToString,
   promiseReject,
   promiseResolve,
   promiseThen,
+  stringCharCodeAt,
+  stringFromCharCode,
+  stringIndexOf,
+  stringSlice,
   TypeErrorCtor,
   typedArrayLength,
   typedArraySubarray,
@@ -228,9 +233,14 @@ export function readText(owner: BodyOwner): Promise<string> {
   const body = takeForReading(owner);
   if (body === null) return promiseResolve('');
   const source = takeSource(body);
-  if (typeof source === 'string') return promiseResolve(source);
+  if (typeof source === 'string') return promiseResolve(withoutBom(source));
   if (source instanceof HostBody && source.isComplete) return promiseResolve(source.text());
   return promiseThen(readSource(body, source), decodeUtf8) as Promise<string>; // decodeUtf8 is the only branch
+}
+
+/** The text that its UTF-8 bytes are decoded to. */
+function withoutBom(text: string): string {
+  return stringCharCodeAt(text, 0) === 0xfeff ? stringSlice(text, 1) : text;
 }
 
 export function readJson(owner: BodyOwner): Promise<unknown> {
@@ -304,11 +314,26 @@ export async function readFormData(owner: BodyOwner): Promise<FormData> {
   if (type?.essence === 'application/x-www-form-urlencoded') {
     const form = new FormData();
     const entries = formEntries(form);
-    const pairs = parseQuery(decodeUtf8WithBom(bytes));
+    const pairs = parseQuery(queryOf(bytes));
     for (let i = 0; i < pairs.length; i += 2) entries[entries.length] = [pairs[i] ?? '', pairs[i + 1] ?? ''];
     return form;
   }
   throw new TypeErrorCtor('The content-type is neither multipart/form-data nor application/x-www-form-urlencoded');
+}
+
+/**
+ * Names and values are decoded from UTF-8 after their escapes have become bytes, so that a character may be made of both. That makes a
+ * difference only where the bytes alone are no UTF-8.
+ */
+function queryOf(bytes: Uint8Array): string {
+  const text = decodeUtf8WithBom(bytes);
+  if (stringIndexOf(text, '\ufffd') < 0) return text;
+  let escaped = '';
+  for (let i = 0; i < typedArrayLength(bytes); i++) {
+    const byte = bytes[i] ?? 0;
+    escaped += byte < 0x80 ? stringFromCharCode(byte) : `%${numberToString(byte, 16)}`;
+  }
+  return escaped;
 }
 
 /** A rejected promise in place of a throw, as promise-returning operations have it. */

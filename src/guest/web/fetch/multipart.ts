@@ -9,7 +9,7 @@ import {
   typedArrayLength,
   typedArraySubarray,
 } from '../../primordials.ts';
-import { decodeUtf8, decodeUtf8WithBom, encodeUtf8 } from '../../utf8.ts';
+import { decodeUtf8WithBom, encodeUtf8 } from '../../utf8.ts';
 import { type Blob, blobBytes, blobType, createBlob, File } from '../file/blob.ts';
 import { FormData, type FormEntry, formEntries } from './form-data.ts';
 import { normalizeName, normalizeValue } from './header-list.ts';
@@ -73,7 +73,7 @@ interface PartHead {
 
 function toEntry({ name, filename, type }: PartHead, bytes: Uint8Array): FormEntry {
   if (name === undefined) throw malformed('a part has no name');
-  if (filename === undefined) return [name, decodeUtf8(bytes)];
+  if (filename === undefined) return [name, decodeUtf8WithBom(bytes)];
   return [name, new File([bytes], filename, { __proto__: null, type: type === '' ? 'text/plain' : type })];
 }
 
