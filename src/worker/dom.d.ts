@@ -76,7 +76,7 @@ declare global {
   }
 
   interface ReadableStreamBYOBReader {
-    /** Not of the standard: as `read(view, { min })`, but what comes last has `done: false`, and the next read the end. */
+    /** The standard has `read(view, { min })`. Here the last bytes come with `done: false`, and the next read has `done: true`. */
     readAtLeast<T extends ArrayBufferView>(min: number, view: T): Promise<ReadableStreamReadResult<T>>;
   }
 

@@ -5,6 +5,7 @@ import {
   DataViewCtor,
   defineProperty,
   ErrorCtor,
+  isArray,
   MapCtor,
   mapSet,
   SetCtor,
@@ -16,6 +17,7 @@ import {
 import { defineValue } from '../web/base/idl.ts';
 import { errorConstructors, typedArrayConstructors } from '../web/messaging/structured-clone.ts';
 import type { ReadableStream } from '../web/streams/streams.ts';
+import { decodeWrapped } from './wrapped.ts';
 
 export interface Parts {
   /** Each in memory of its own. */
@@ -44,8 +46,10 @@ function decode(state: State, json: unknown): unknown {
   switch (list[0]) {
     case 'a':
       return decodeItems(state, list);
+    case 'A':
+      return decodeSparse(state, list);
     case 'o':
-      return decodeProperties(state, list);
+      return decodeProperties(state, keep(state, {}), list, 1);
     case 'm': {
       const map = keep(state, new MapCtor<unknown, unknown>());
       for (let i = 1; i + 1 < list.length; i += 2) mapSet(map, decode(state, list[i]), decode(state, list[i + 1]));
@@ -61,6 +65,8 @@ function decode(state: State, json: unknown): unknown {
       if (list.length > 3) defineValue(error, 'cause', decode(state, list[3]));
       return error;
     }
+    case 'E':
+      return decodeProperties(state, decodeError(state, list), list, 4);
     case 'b':
       return keep(state, decodeBytes(state, `${first}`));
     case 't':
@@ -83,7 +89,8 @@ function decode(state: State, json: unknown): unknown {
 function decodeOther(state: State, list: readonly unknown[]): unknown {
   const number = state.objects.length;
   arrayPush(state.objects, undefined);
-  const object = state.other?.(list, inner => decode(state, inner));
+  const inner = (json: unknown): unknown => decode(state, json);
+  const object = state.other?.(list, inner) ?? decodeWrapped(list, inner);
   if (object === undefined) throw new TypeErrorCtor('The value is malformed');
   state.objects[number] = object;
   return object;
@@ -100,9 +107,23 @@ function decodeItems(state: State, list: readonly unknown[]): unknown[] {
   return items;
 }
 
-function decodeProperties(state: State, list: readonly unknown[]): object {
-  const object = keep(state, {});
-  for (let i = 1; i + 1 < list.length; i += 2) {
+function decodeSparse(state: State, list: readonly unknown[]): object {
+  const array = keep<unknown[]>(state, []);
+  array.length = list[1] as number; // anything else throws
+  return decodeProperties(state, array, list, 2);
+}
+
+/** An error with members of its own, and a cause where the list has one. */
+function decodeError(state: State, list: readonly unknown[]): Error {
+  const error = keep(state, makeError(`${list[1]}`, `${list[2]}`));
+  const cause = list[3];
+  if (!isArray(cause) || cause[0] !== '-') defineValue(error, 'cause', decode(state, cause));
+  return error;
+}
+
+/** @param from where names and values begin */
+function decodeProperties(state: State, object: object, list: readonly unknown[], from: number): object {
+  for (let i = from; i + 1 < list.length; i += 2) {
     defineProperty(
       object,
       list[i] as string,

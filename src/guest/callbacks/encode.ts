@@ -15,6 +15,7 @@ import { brandOf, isError } from '../brands.ts';
 import {
   arrayPush,
   getOwnPropertyDescriptor,
+  hasOwn,
   isArray,
   MapCtor,
   mapForEach,
@@ -32,6 +33,7 @@ import { copyOf } from '../web/base/buffers.ts';
 import { toDOMString } from '../web/base/idl.ts';
 import { dataCloneError, refusePlatformObject } from '../web/messaging/structured-clone.ts';
 import { isDisturbed, isLocked, isReadableStream, type ReadableStream } from '../web/streams/streams.ts';
+import { encodeWrapped } from './wrapped.ts';
 
 export interface Encoded {
   readonly json: unknown;
@@ -162,8 +164,11 @@ function encodeObject(state: State, value: object, depth: number): unknown {
       return encodeBytes(state, 'DataView', value as DataView);
     case 'TypedArray':
       return encodeBytes(state, typedArrayName(value) ?? '', value as ArrayBufferView);
-    default:
-      throw notPassed(state, brandOf(value));
+    default: {
+      const wrapped = isBounded(state) ? undefined : encodeWrapped(value, inner => encode(state, inner, depth + 1));
+      if (wrapped === undefined) throw notPassed(state, brandOf(value));
+      return wrapped;
+    }
   }
 }
 
@@ -171,13 +176,35 @@ function notPassed(state: State, what: string): Error {
   return dataCloneError(`A ${what} cannot be ${state.verb}`);
 }
 
-/** Holes are undefined, and properties beside the items are left out. */
 function encodeArray(state: State, array: readonly unknown[], depth: number): unknown {
   const { length } = array;
   if (!(length <= MAX_ITEMS) && isBounded(state)) throw tooManyItems();
+  const keys = objectKeys(array);
+  if (keys.length !== length || hasHole(array)) return encodeSparse(state, array, keys, depth);
   const items: unknown[] = ['a'];
   for (let i = 0; i < length; i++) arrayPush(items, encode(state, array[i], depth));
   return items;
+}
+
+function hasHole(array: readonly unknown[]): boolean {
+  for (let i = 0; i < array.length; i++) if (array[i] === undefined && !hasOwn(array, i)) return true;
+  return false;
+}
+
+/** An array with holes, or with properties beside its items. */
+function encodeSparse(state: State, array: readonly unknown[], keys: readonly string[], depth: number): unknown {
+  if (isBounded(state)) {
+    throw dataCloneError(`An array with holes, or with properties beside its items, cannot be ${state.verb}`);
+  }
+  const encoded: unknown[] = ['A', array.length];
+  for (let i = 0; i < keys.length; i++) encodeProperty(state, encoded, array, keys[i] ?? '', depth);
+  return encoded;
+}
+
+function encodeProperty(state: State, encoded: unknown[], object: object, key: string, depth: number): void {
+  if (key === '__proto__') throw dataCloneError(`A property named "__proto__" cannot be ${state.verb}`);
+  arrayPush(encoded, key);
+  arrayPush(encoded, encode(state, (object as { [name: string]: unknown })[key], depth)); // every object can be read from
 }
 
 function encodeItems(state: State, tag: 'm' | 's', items: readonly unknown[], depth: number): unknown {
@@ -205,10 +232,7 @@ function encodeProperties(state: State, object: object, depth: number): unknown 
   const encoded: unknown[] = ['o'];
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i];
-    if (key === undefined) continue;
-    if (key === '__proto__') throw dataCloneError(`A property named "__proto__" cannot be ${state.verb}`);
-    arrayPush(encoded, key);
-    arrayPush(encoded, encode(state, (object as { [name: string]: unknown })[key], depth)); // every object can be read from
+    if (key !== undefined) encodeProperty(state, encoded, object, key, depth);
   }
   return encoded;
 }
@@ -217,8 +241,39 @@ function encodeError(state: State, error: object, depth: number): unknown {
   const { name, message } = error as { name: unknown; message: unknown }; // read as unknown, made text
   const encoded: unknown[] = ['e', toDOMString(name), toDOMString(message)];
   const cause = getOwnPropertyDescriptor(error, 'cause');
-  if (cause !== undefined && 'value' in cause) arrayPush(encoded, encode(state, cause.value, depth));
+  const hasCause = cause !== undefined && 'value' in cause;
+  if (hasCause) arrayPush(encoded, encode(state, cause.value, depth));
+  const members = isBounded(state) ? [] : ownMembers(error);
+  if (members.length === 0) return encoded;
+  encoded[0] = 'E';
+  if (!hasCause) arrayPush(encoded, ABSENT);
+  for (let i = 0; i < members.length; i++) encodeProperty(state, encoded, error, members[i] ?? '', depth);
   return encoded;
+}
+
+/** In the place of a cause. No value is encoded so. */
+const ABSENT = ['-'];
+
+/** Names of the members that code has added to an error, such as `code`. The errors of an AggregateError are one of them. */
+function ownMembers(error: object): string[] {
+  const members: string[] = [];
+  const keys = objectKeys(error);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i];
+    if (
+      key !== undefined &&
+      key !== 'name' &&
+      key !== 'message' &&
+      key !== 'stack' &&
+      key !== 'cause' &&
+      key !== 'errors'
+    ) {
+      arrayPush(members, key);
+    }
+  }
+  const errors = getOwnPropertyDescriptor(error, 'errors');
+  if (errors !== undefined && 'value' in errors) arrayPush(members, 'errors');
+  return members;
 }
 
 function encodeBytes(state: State, kind: string, source: ArrayBuffer | ArrayBufferView): unknown {

@@ -86,12 +86,19 @@ export function sendValue(value: unknown, invocation: () => Invocation, isAnswer
     if (isWritableStream(object)) return ['ws', refer(writableTarget(object))];
     if (isHeaders(object)) return ['H', inner(headersPairs(object))];
     if (isResponse(object)) {
-      const { status, statusText, body } = responseState(object);
-      return ['P', status, statusText, inner(responseState(object).headerPairs()), inner(bodyValue(body))];
+      const state = responseState(object);
+      const { status, statusText, body, type, webSocket, url, isRedirected } = state;
+      if (type === 'error') throw dataCloneError('A Response of type "error" cannot be passed to another function');
+      if (webSocket !== null) {
+        throw dataCloneError('A Response with a WebSocket cannot be passed by a method: answer a fetch() with it');
+      }
+      return ['P', status, statusText, inner(state.headerPairs()), inner(bodyValue(body)), url, isRedirected];
     }
     if (isRequest(object)) {
       const state = requestState(object);
-      return ['Q', state.method, state.url, state.redirect, inner(state.headerPairs()), inner(bodyValue(state.body))];
+      const { method, url, redirect } = state;
+      const headers = inner(state.headerPairs());
+      return ['Q', method, url, redirect, headers, inner(bodyValue(state.body)), inner(state.givenExtras())];
     }
     if (!isError(object) && brandOf(object) === 'Object') {
       const prototype = getPrototypeOf(object);
@@ -143,12 +150,18 @@ export function receiveValue(text: string, parts: Parts, stubOf: (index: number)
         return new Headers(pairsOf(inner(first)));
       case 'P': {
         const init = { __proto__: null, status: first, statusText: list[2], headers: pairsOf(inner(list[3])) };
-        return new Response(inner(list[4]), init);
+        const response = new Response(inner(list[4]), init);
+        const state = responseState(response);
+        state.url = `${list[5]}`;
+        state.isRedirected = list[6] === true;
+        return response;
       }
       case 'Q': {
-        const init = { __proto__: null, method: first, redirect: list[3], headers: pairsOf(inner(list[4])) };
+        const headers = pairsOf(inner(list[4]));
         const body = inner(list[5]);
-        return new Request(list[2], body === null ? init : { ...init, body });
+        // The constructor checks all members, and takes none that a sender has made up.
+        const extras = inner(list[6]) as object | null;
+        return new Request(list[2], { __proto__: null, ...extras, method: first, redirect: list[3], headers, body });
       }
       default:
         return undefined;

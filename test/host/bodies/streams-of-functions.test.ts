@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { ISOLATIONS, type Isolation, newHost, textOf } from '../new-host.js';
 
-/** What a function answers, whose fetch handler has this body and returns a value. */
+/** Runs the body of a fetch handler, and answers the value that it returns. */
 async function answer(t: ExecutionContext, isolation: Isolation, body: string, vars = {}): Promise<unknown> {
   const host = newHost(t, { isolation, egress: { allow: ['127.0.0.0/8'] } });
   const fn = await host.load(

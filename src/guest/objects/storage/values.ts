@@ -1,7 +1,6 @@
 /** Values as they are stored: structured clones as bytes. Each read makes a new one of them. */
 import { OBJECT_STORAGE_LIMITS, VALUE_FORM_BYTES } from '../../../bindings/objects/storage-limits.ts';
-import { brandOf } from '../../brands.ts';
-import { getterOf, isArray, ObjectCtor, RangeErrorCtor, typedArrayLength, uncurry } from '../../primordials.ts';
+import { isArray, RangeErrorCtor, typedArrayLength } from '../../primordials.ts';
 import { decodeStructured, encodeStructured } from '../../queue/structured.ts';
 import { dataCloneError } from '../../web/messaging/structured-clone.ts';
 import { isReadableStream } from '../../web/streams/streams.ts';
@@ -18,47 +17,15 @@ export function encodeValue(value: unknown): Uint8Array {
 }
 
 export function decodeValue(bytes: Uint8Array): unknown {
-  return decodeStructured(bytes, decodeOther);
+  return decodeStructured(bytes);
 }
 
 const STORED = 'stored';
 
-/** What structured clones have beside that which is passed to the application. */
-function encodeOther(value: object, inner: (value: unknown) => unknown): unknown {
+/** Refuses objects that can be passed to other functions but not be stored. */
+function encodeOther(value: object): unknown {
   if (typeof value === 'function') throw dataCloneError('A function cannot be stored');
   if (isArray(value)) return undefined;
   if (isReadableStream(value)) throw dataCloneError('A stream cannot be stored');
-  switch (brandOf(value)) {
-    case 'RegExp':
-      return ['x', regExpSource(value), regExpFlags(value)];
-    case 'Boolean':
-      return ['v', booleanValueOf(value)];
-    case 'Number':
-      return ['v', inner(numberValueOf(value))];
-    case 'String':
-      return ['v', stringValueOf(value)];
-    case 'BigInt':
-      return ['v', inner(bigintValueOf(value))];
-    default:
-      return undefined;
-  }
+  return undefined;
 }
-
-function decodeOther(list: readonly unknown[], inner: (json: unknown) => unknown): object | undefined {
-  switch (list[0]) {
-    case 'x':
-      return new RegExpCtor(list[1] as string, list[2] as string); // written by encodeOther
-    case 'v':
-      return ObjectCtor(inner(list[1]));
-    default:
-      return undefined;
-  }
-}
-
-const RegExpCtor = RegExp;
-const regExpSource = getterOf<string>(RegExp.prototype, 'source');
-const regExpFlags = getterOf<string>(RegExp.prototype, 'flags');
-const booleanValueOf = uncurry(Boolean.prototype.valueOf) as (self: unknown) => boolean;
-const numberValueOf = uncurry(Number.prototype.valueOf) as (self: unknown) => number;
-const stringValueOf = uncurry(String.prototype.valueOf) as (self: unknown) => string;
-const bigintValueOf = uncurry(BigInt.prototype.valueOf) as (self: unknown) => bigint;

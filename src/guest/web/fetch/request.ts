@@ -107,6 +107,11 @@ export class RequestState implements BodyOwner {
     return this.signal;
   }
 
+  /** The members that are not as they are in nearly every request. */
+  givenExtras(): object | null {
+    return this.extras === DEFAULT_EXTRAS ? null : { ...this.extras };
+  }
+
   /** The signal if anything can ever abort it: no other code has seen it otherwise. */
   activeSignal(): AbortSignal | undefined {
     return this.signal ?? (this.parent === undefined ? undefined : this.touchSignal());

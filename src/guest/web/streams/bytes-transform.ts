@@ -31,7 +31,7 @@ export function createBytesTransform(expected: number | undefined, highWaterMark
   return { readable, writable };
 }
 
-/** What is no source of bytes has no size, and writing it fails. */
+/** A chunk that is not bytes has no size, and writing it fails. */
 function sizeOf(chunk: unknown): number {
   return isBufferSource(chunk) ? typedArrayLength(viewOf(chunk)) : 0;
 }
@@ -43,7 +43,7 @@ class BytePipe {
   #isWanted = false;
   /** The reader has cancelled. */
   #cancelled: { readonly reason: unknown } | undefined;
-  /** Lets the write go on that waits for a reader. */
+  /** Resumes the write that waits for a reader. */
   #onWanted: (() => void) | undefined;
   /** Says that the reader may ask again. */
   #onFed: (() => void) | undefined;

@@ -22,7 +22,7 @@ const members: ThisType<ReadableStreamBYOBReader> & object = {
   },
 };
 
-/** What came before the end of the stream comes first, and the end with the next read. */
+/** The last bytes of the stream are not its end yet: the next read says `done`. */
 function withoutEarlyEnd(result: Result): Result {
   if (result.done && result.value !== undefined && typedArrayLength(viewOf(result.value)) > 0) result.done = false;
   return result;

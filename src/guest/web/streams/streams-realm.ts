@@ -17,7 +17,7 @@ export function queueMicrotask(callback: () => void): void {
   promiseThen(resolved, callback);
 }
 
-/** What the callback returns or throws, as a promise. */
+/** Calls the callback in a microtask. The promise settles as the callback does. */
 export function afterMicrotask<T>(callback: () => T | Promise<T>): Promise<T> {
   return promiseThen(resolved, callback) as Promise<T>; // the callback is the only branch
 }
