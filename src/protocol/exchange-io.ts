@@ -2,7 +2,7 @@
  * An exchange as async iteration: what services read from a call and write back. One object is the listener of the exchange for its
  * whole life.
  */
-import { CallerContext } from '../quotas/caller-context.js';
+import { type CallerContext, callerContext } from '../quotas/caller-context.js';
 import type { Exchange, ExchangeListener } from './exchange.js';
 
 /** Chunks handed on are at most this long. */
@@ -67,7 +67,7 @@ export class ExchangeIo implements ExchangeListener {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      this.#caller ??= new CallerContext();
+      this.#caller ??= callerContext();
       if (this.#failReason !== undefined) this.#controller.abort(new Error(this.#failReason));
     }
     return this.#controller.signal;
@@ -140,7 +140,7 @@ export class ExchangeIo implements ExchangeListener {
     try {
       const source = body[Symbol.asyncIterator]();
       this.#source = source;
-      this.#caller ??= new CallerContext();
+      this.#caller ??= callerContext();
       for (;;) {
         const left = await this.#sendNext(source);
         if (left === undefined) break;

@@ -12,7 +12,7 @@
 import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
-import { CallerContext } from '../../quotas/caller-context.js';
+import { callerContext } from '../../quotas/caller-context.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -43,7 +43,7 @@ type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 export class Invocation implements InvocationPort, TimedInvocation, CallingInvocation, RemoteCaller {
   exchange: Exchange;
   /** Code of the application that belongs to it runs there: what the isolate sends comes on a socket, which is in no context. */
-  readonly caller = new CallerContext();
+  readonly caller = callerContext();
   readonly #context: InvocationContext;
   #isolate: IsolateHandle;
   /** Undefined when it has begun anew. */
