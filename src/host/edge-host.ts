@@ -34,6 +34,17 @@ import type { HostUsageQuery } from './usage/host-usage.js';
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
 
+const EVENTS: readonly (keyof HostEvents)[] = ['invocation', 'log', 'cron', 'abuse', 'warning'];
+/** `once()` and `on()` of node:events listen to 'error' of every emitter. */
+const COMMON_EVENTS: readonly unknown[] = ['error', 'newListener', 'removeListener'];
+
+/** Nobody would ever hear an event that does not exist. @throws TypeError */
+function checkEvent(name: unknown): void {
+  const known: readonly unknown[] = EVENTS;
+  if (known.includes(name) || COMMON_EVENTS.includes(name)) return;
+  throw new TypeError(`A host has no event "${String(name)}"; its events are ${EVENTS.join(', ')}`);
+}
+
 /** State of a host, for health checks. */
 export interface HostHealth extends CellsHealth {
   readonly isolation: 'process' | 'thread';
@@ -63,6 +74,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   constructor(options: EdgeHostOptions | undefined, parts: HostParts);
   constructor(options?: EdgeHostOptions, parts: HostParts = {}) {
     super();
+    // An event of the emitter itself, which HostEvents does not have.
+    EventEmitter.prototype.on.call(this, 'newListener', checkEvent);
     this.#core = new HostCore(options, parts, this);
   }
 

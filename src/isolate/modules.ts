@@ -170,7 +170,7 @@ export class ModuleGraph {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;
     const hint = hintAboutMissing(specifier);
-    const message = `"${referrer}" imports "${specifier}", which is not among the modules of the deployment${hint || ` (${[...this.#deployed.keys()].join(', ')})`}`;
+    const message = `"${referrer}" imports "${specifier}", which is not among the modules of the deployment${hint || `: ${[...this.#deployed.keys()].join(', ')}`}`;
     const position = positionOf(this.#deployed.get(referrer)?.bytes.toString('utf8') ?? '', specifier);
     const failure = { code: 'EDGE_SCRIPT_IMPORT', name: 'Error', message } as const;
     throw failureAt(failure, referrer, position, this.places.original);

@@ -72,8 +72,22 @@ export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, 
 /** The properties that the application passes along with an event. */
 export const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), whyNotJson);
 
+/** A collection that JSON would write as `{}` without a word. What is circular, or too deep, is for JSON to say. */
+function lostByJson(value: unknown, depth = 0): string | undefined {
+  if (typeof value !== 'object' || value === null || depth > 64) return undefined;
+  if (value instanceof Map || value instanceof Set || value instanceof Promise || ArrayBuffer.isView(value))
+    return `a ${value.constructor.name}`;
+  for (const each of Object.values(value)) {
+    const lost = lostByJson(each, depth + 1);
+    if (lost !== undefined) return lost;
+  }
+  return undefined;
+}
+
 function whyNotJson(value: unknown): string | undefined {
   return reasonOf(() => {
+    const lost = lostByJson(value);
+    if (lost !== undefined) throw new TypeError(`it has ${lost}, which JSON cannot hold`);
     const json: string | undefined = JSON.stringify(value);
     if (json === undefined) throw new TypeError('JSON cannot hold it');
     // JSON has `null` for a number that it cannot write, which would be another value.

@@ -1,5 +1,6 @@
 /** Events as text: lines for people, or a line of JSON each for programs. */
 import type { InvocationEvent } from '../../host/events.js';
+import { hintAboutGlobal } from '../../host/invocation/missing-globals.js';
 import { printable } from '../../pool/printable.js';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { Paint } from '../terminal/style.js';
@@ -96,7 +97,8 @@ function failure({ code, message, stack }: NonNullable<InvocationEvent['error']>
   const lines = stack.split('\n').filter(line => line.trim() !== '');
   const frames = lines.filter(line => /^\s*at /.test(line));
   const own = lines.filter(line => !frames.includes(line)).join('\n');
-  const head = own === '' ? `${message} (${code})` : own;
+  const undefinedName = /^ReferenceError: (.*)$/m.exec(own)?.[1];
+  const head = own === '' ? `${message} (${code})` : `${own}${hintAboutGlobal(undefinedName ?? '')}`;
   return [paint('red', indented(head)), ...frames.map(frame => `    ${printable(frame)}`)].join('\n');
 }
 

@@ -7,8 +7,8 @@ import { dirname, join, resolve } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { REGISTRY } from '../../bindings/registry.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
-import { complaintAbout } from '../../quotas/schema/check.js';
-import { dotted, type KeyPath, sentence } from '../../quotas/schema/complaint.js';
+import { complaintsAbout } from '../../quotas/schema/check.js';
+import { type Complaint, dotted, type KeyPath, sentence } from '../../quotas/schema/complaint.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { Schema } from '../../quotas/schema/schema.js';
 import type { BindingShape } from '../../shapes/binding-shapes.js';
@@ -45,6 +45,8 @@ export interface FunctionFiles {
 
 const DEFAULT_NAME = 'edgehost.toml';
 const MAX_BYTES = 256 * 1024;
+/** Errors of one file that are told at once. */
+const MAX_COMPLAINTS = 20;
 
 /**
  * Reads a configuration file and the modules it names.
@@ -106,14 +108,26 @@ export class TomlReader {
 
   /** The whole file, when it is what the schema says. */
   check<T>(schema: Schema<T>): T {
-    const complaint = complaintAbout(schema, this.#root);
-    // It has just been checked.
-    if (complaint === undefined) return this.#root as T;
-    const instead = complaint.path.length === 1 ? FOREIGN_KEYS.get(String(complaint.path[0])) : undefined;
-    if (complaint.kind === 'unknown' && instead !== undefined) {
-      throw this.error(complaint.path, `the file has no key "${complaint.path[0]}": ${instead}`);
+    const errors: EdgeError[] = [];
+    for (const complaint of complaintsAbout(schema, this.#root)) {
+      errors.push(this.error(complaint.path, this.#textOf(complaint)));
+      if (errors.length === MAX_COMPLAINTS) break;
     }
-    throw this.error(complaint.path, sentence(complaint, { place: dotted, owner: 'the file', member: 'key' }));
+    const [first, ...rest] = errors;
+    // It has just been checked.
+    if (first === undefined) return this.#root as T;
+    if (rest.length > 0) first.message = errors.map(({ message }) => message).join('\n');
+    throw first;
+  }
+
+  #textOf(complaint: Complaint): string {
+    const { path, kind } = complaint;
+    const [key = ''] = path;
+    const instead = path.length === 1 ? FOREIGN_KEYS.get(String(key)) : undefined;
+    if (kind === 'unknown' && instead !== undefined) return `the file has no key "${key}": ${instead}`;
+    const text = sentence(complaint, { place: dotted, owner: 'the file', member: 'key' });
+    const isTable = kind === 'wrong' && path.length === 1 && complaint.given.startsWith('an object');
+    return isTable && complaint.allowed.startsWith('an array') ? `${text}: write [[${key}]]` : text;
   }
 
   error(path: KeyPath, message: string): EdgeError {

@@ -15,6 +15,9 @@ export interface InvocationSubject {
 /** The reason with which an isolate fails an invocation that has used up its CPU time: the code, and the milliseconds. */
 const CPU_REASON = /^EDGE_CPU_LIMIT (\d{1,12}(?:\.\d{1,3})?)$/;
 
+/** An invocation that has taken so many times its limit was one of the first of its isolate (limits.md). */
+const FAR_BEYOND = 2;
+
 /** The CPU milliseconds that a reason of failure states; undefined when it is about something else. */
 export function cpuOfReason(reason: string): number | undefined {
   const [, figure] = CPU_REASON.exec(reason) ?? [];
@@ -39,7 +42,11 @@ export function memoryError(subject: InvocationSubject, kind: InvocationKind, fi
 /** `figure` is what the isolate said: when that is not past the limit, nothing is known but that it was passed. */
 export function cpuError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
   const allowed = subject.limits.cpuMs[kind];
-  return exceeded(subject, 'EDGE_CPU_LIMIT', 'cpuMs', kind, Math.max(figure, allowed), allowed);
+  const error = exceeded(subject, 'EDGE_CPU_LIMIT', 'cpuMs', kind, Math.max(figure, allowed), allowed);
+  // An author who sees many times the limit wonders whether it holds at all.
+  if (figure > FAR_BEYOND * allowed)
+    error.message += '; one of the first invocations of an isolate may take more than the limit, for what it compiles';
+  return error;
 }
 
 export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {

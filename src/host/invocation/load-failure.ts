@@ -1,6 +1,7 @@
 /** The error of a deployment that does not load, in the coordinates of its own files. */
 import type { ScriptFailure } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { hintAboutGlobal } from './missing-globals.js';
 
 export function loadFailure(context: { readonly function: string }, failure: ScriptFailure): EdgeError {
   const position = failure.file === undefined ? positionIn(failure.stack) : failure;
@@ -46,14 +47,6 @@ function isPerhapsTyped({ file, message }: ScriptFailure): boolean {
     /\.(?:[cm]?tsx?|jsx)$/.test(file ?? '') ||
     /^Unexpected token '(?::|<)'|^Unexpected identifier 'as'|^Unexpected strict mode reserved word/.test(message)
   );
-}
-
-/** What to do about a variable of Node that functions do not have. */
-function hintAboutGlobal(message: string): string {
-  const missing = /^([\w$]+) is not defined$/.exec(message)?.[1] ?? '';
-  if (['module', 'exports', 'require', '__dirname', '__filename'].includes(missing))
-    return '. CommonJS is not loaded: bundle the function as an ES module, for example by esbuild --bundle --format=esm';
-  return '';
 }
 
 /** The place of the first frame of a stack. */

@@ -14,10 +14,21 @@ const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
 /** Describes what is wrong with a value; undefined when it satisfies the schema. A field that is undefined counts as absent. */
 export function complaintAbout(schema: JsonSchema, value: unknown, path: KeyPath = []): Complaint | undefined {
-  if (isClosedObject(schema)) return inObject(schema, value, path);
-  if (isPlainList(schema) && Array.isArray(value)) return inList(schema, value, path);
-  return byAjv(schema, value, path);
+  const first = complaintsAbout(schema, value, path).next();
+  return first.done === true ? undefined : first.value;
 }
+
+/** All that is wrong, one after the other. Ajv names one thing of each value that it is given; see `makeAjv`. */
+export function* complaintsAbout(schema: JsonSchema, value: unknown, path: KeyPath = []): Complaints {
+  if (isClosedObject(schema)) yield* inObject(schema, value, path);
+  else if (isPlainList(schema) && Array.isArray(value)) yield* inList(schema, value, path);
+  else {
+    const complaint = byAjv(schema, value, path);
+    if (complaint !== undefined) yield complaint;
+  }
+}
+
+type Complaints = Generator<Complaint, void, undefined>;
 
 interface ClosedObject extends JsonSchema {
   readonly properties: Readonly<Record<string, JsonSchema>>;
@@ -51,31 +62,28 @@ function isPlainList(schema: JsonSchema): schema is PlainList {
   return isPlain && isObject(schema.items) && isClosedObject(schema.items);
 }
 
-function inList({ items }: PlainList, value: readonly unknown[], path: KeyPath): Complaint | undefined {
-  for (const [index, item] of value.entries()) {
-    const complaint = complaintAbout(items, item, [...path, index]);
-    if (complaint !== undefined) return complaint;
-  }
-  return undefined;
+function* inList({ items }: PlainList, value: readonly unknown[], path: KeyPath): Complaints {
+  for (const [index, item] of value.entries()) yield* complaintsAbout(items, item, [...path, index]);
 }
 
-function inObject(schema: ClosedObject, value: unknown, path: KeyPath): Complaint | undefined {
-  if (!isObject(value)) return wrongAt(path, describe(value), schema);
+function* inObject(schema: ClosedObject, value: unknown, path: KeyPath): Complaints {
+  if (!isObject(value)) {
+    yield wrongAt(path, describe(value), schema);
+    return;
+  }
   const { properties, required } = schema;
   for (const name of Object.keys(value)) {
-    if (Object.hasOwn(properties, name)) continue;
-    return { kind: 'unknown', path: [...path, name], known: Object.keys(properties) };
+    if (!Object.hasOwn(properties, name))
+      yield { kind: 'unknown', path: [...path, name], known: Object.keys(properties) };
   }
   for (const name of required) {
-    if (value[name] !== undefined) continue;
-    return { kind: 'missing', path: [...path, name], allowed: allowedBy(properties[name]) };
+    if (value[name] === undefined)
+      yield { kind: 'missing', path: [...path, name], allowed: allowedBy(properties[name]) };
   }
   for (const [name, field] of Object.entries(properties)) {
     const given = value[name];
-    const complaint = given === undefined ? undefined : complaintAbout(field, given, [...path, name]);
-    if (complaint !== undefined) return complaint;
+    if (given !== undefined) yield* complaintsAbout(field, given, [...path, name]);
   }
-  return undefined;
 }
 
 function wrongAt(path: KeyPath, given: string, schema: JsonSchema): Complaint {

@@ -168,6 +168,32 @@ export default { fetch(request, env) {
   t.is(loaded.name, 'hello');
 });
 
+test('readFunctionFile() tells everything that is wrong with a file at once, each with its line', async t => {
+  const toml =
+    'name = "hello"\nmain = 5\nworkers_dev = true\n[observability]\nenabled = true\n[limits]\ncpu_m = 5\nsubrequests = 1\n';
+  const root = configFolder(t, toml);
+  const file = join(root, 'edgehost.toml');
+  const error = await t.throwsAsync(readFunctionFile(file), { code: 'EDGE_CONFIG_INVALID' });
+  const lines = (error?.message ?? '').split('\n').map(line => line.replace(`${file}:`, ''));
+  t.is(lines.length, 4, error?.message);
+  for (const [place, text] of [
+    ['2:', 'main is the number 5'],
+    ['3:', 'no key "workers_dev"'],
+    ['4:', 'no key "observability"'],
+    ['7:', 'no key "cpu_m"'],
+  ] as const)
+    t.true(
+      lines.some(line => line.startsWith(place) && line.includes(text)),
+      error?.message,
+    );
+});
+
+test('readFunctionFile() says how an array of tables is written where there is one table', async t => {
+  const root = configFolder(t, `${HEAD}[kv_namespaces]\nbinding = "KV"\nid = "kv"\n`);
+  const message = /kv_namespaces is an object, expected an array.*: write \[\[kv_namespaces\]\]$/;
+  await t.throwsAsync(readFunctionFile(root), { code: 'EDGE_CONFIG_INVALID', message });
+});
+
 test('loadFile() lets the options of the call replace those of the file', async t => {
   const root = configFolder(t, HEAD);
   const host = new EdgeHost({ storage: ':memory:' });

@@ -45,7 +45,10 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     if (head === null) return null;
     const { size, metadata, text } = uncheckedValue(head);
     return {
-      value: text === undefined ? await asType(type, body ?? new Uint8Array(0), size) : ofText(type, text),
+      value:
+        text === undefined
+          ? await asType(type, body ?? new Uint8Array(0), size, args.key)
+          : ofText(type, text, args.key),
       metadata: metadata === undefined ? null : parse(metadata),
       cacheStatus: null,
     };
@@ -80,11 +83,16 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     return found;
   };
 
-  const asType = async (type: GetOptions['type'], body: Uint8Array | Stream, size: number): Promise<unknown> => {
+  const asType = async (
+    type: GetOptions['type'],
+    body: Uint8Array | Stream,
+    size: number,
+    key: string,
+  ): Promise<unknown> => {
     if (type === 'stream') return body instanceof Uint8Array ? streamOf(body) : body;
     const bytes = await bytesOf(body, size);
     if (type === 'arrayBuffer') return wholeBuffer(bytes).buffer;
-    return ofText(type, new platform.TextDecoder().decode(bytes));
+    return ofText(type, new platform.TextDecoder().decode(bytes), key);
   };
 
   /** Values end to end, as texts; null for a key that is not there. */
@@ -178,8 +186,16 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
   };
 }
 
-function ofText(type: GetOptions['type'], text: string): unknown {
-  return type === 'json' ? parse(text) : text;
+function ofText(type: GetOptions['type'], text: string, key: string): unknown {
+  if (type !== 'json') return text;
+  try {
+    return parse(text);
+  } catch (error) {
+    // The error that the parser has just made, which says nothing of what it has read.
+    const { message } = error as Error;
+    (error as Error).message = `The value of key ${stringify(key)} is not JSON: ${message}`;
+    throw error;
+  }
 }
 
 function bulkJson(text: string): unknown {

@@ -1,0 +1,67 @@
+/** Mistakes of applications and authors, and the texts that name them. */
+import { once } from 'node:events';
+import test from 'ava';
+import type { HostEvents } from '../../src/index.js';
+import { handler, newHost } from './new-host.js';
+
+test('on() refuses an event that a host does not have, naming those that it has', t => {
+  const host = newHost(t);
+  const unknown = 'invocations' as keyof HostEvents; // what a program in JavaScript may write
+  t.throws(() => host.on(unknown, () => {}), {
+    instanceOf: TypeError,
+    message: /no event "invocations".*invocation, log, cron/,
+  });
+  t.throws(() => host.once(unknown, () => {}), { instanceOf: TypeError });
+  t.is(host.listenerCount(unknown), 0);
+});
+
+test('once() of node:events waits for an event of a host', async t => {
+  const host = newHost(t);
+  const fn = await host.load(handler('return new Response()'));
+  const invocation = once(host, 'invocation');
+  await fn.fetch('http://x/');
+  t.like(await invocation, [{ outcome: 'ok' }]);
+});
+
+test('load() and fetch() refuse props with a collection that JSON would lose', async t => {
+  const host = newHost(t);
+  const source = handler('return new Response()');
+  for (const [lost, name] of [
+    [new Map(), 'a Map'],
+    [new Set(), 'a Set'],
+    [Promise.resolve(), 'a Promise'],
+  ] as const) {
+    const message = new RegExp(`props.*${name}`);
+    await t.throwsAsync(host.load(source, { props: { deep: [{ lost }] } }), { instanceOf: TypeError, message });
+    const fn = await host.load(source);
+    await t.throwsAsync(fn.fetch('http://x/', { props: { deep: [{ lost }] } }), { instanceOf: TypeError, message });
+  }
+});
+
+test('load() names a variable of Node that functions do not have, and where to read on', async t => {
+  const message = /Buffer is not defined\. Functions have no Buffer: docs\/functions\.md/;
+  await t.throwsAsync(newHost(t).load('Buffer.from(""); export default { fetch() {} };'), { message });
+});
+
+test('load() names the place of an import that is missing once', async t => {
+  const modules = { main: 'm.js', modules: { 'm.js': 'import "./a.js"; export default { fetch() {} };' } };
+  const error = await t.throwsAsync(newHost(t).load(modules), { code: 'EDGE_SCRIPT_IMPORT' });
+  t.is(error?.message.match(/\(m\.js/g)?.length, 1, error?.message);
+});
+
+test('get() of a value that is not JSON names its key', async t => {
+  const host = newHost(t);
+  const fn = await host.load(
+    handler(
+      "await env.KV.put('a/b', 'text'); return new Response(await env.KV.get('a/b', 'json').catch(e => e.name + ' ' + e.message))",
+    ),
+    { kv: { KV: 'kv' } },
+  );
+  t.regex(await (await fn.fetch('http://x/')).text(), /^SyntaxError The value of key "a\/b" is not JSON: /);
+  await t.throwsAsync(host.kv('kv').get('a/b', 'json'), { message: /The value of key "a\/b" is not JSON/ });
+});
+
+test('the error of the CPU limit says why one of the first invocations may take more', async t => {
+  const fn = await newHost(t).load(handler('for (;;);'), { limits: { cpuMs: 10 } });
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CPU_LIMIT', message: /; one of the first invocations/ });
+});
