@@ -5,7 +5,8 @@ import { newHost } from './new-host.js';
 const PLAIN = 'export default { fetch: () => new Response("a") };';
 const ROOMS = `import { StatefulObject } from 'edgehost:workers';
   export class Room extends StatefulObject {}
-  export class Other {}
+  export class Plain {}
+  export const other = 1;
   ${PLAIN}`;
 
 const SOURCES: readonly (readonly [string, unknown, RegExp])[] = [
@@ -57,13 +58,9 @@ const EXPORTS: readonly (readonly [string, LoadOptions, RegExp])[] = [
   [
     'a class that is not exported',
     { objects: { ROOM: 'Nope' } },
-    /The binding ROOM names the class "Nope", which is not exported\. The main module exports Other, Room, default/,
+    /The binding ROOM names the class "Nope", which is not exported\. The main module exports Plain, Room, default, other/,
   ],
-  [
-    'a class that is no stateful object',
-    { objects: { ROOM: 'Other' } },
-    /"Other", which is exported, but does not extend StatefulObject/,
-  ],
+  ['an export that is no class', { objects: { ROOM: 'other' } }, /"other", which is exported, but is no class/],
   [
     'a class of its own by the name of the function',
     { name: 'me', objects: { ROOM: { class: 'Nope', function: 'me' } } },
@@ -85,7 +82,7 @@ for (const [what, options, message] of EXPORTS) {
 test('load() accepts bindings to what the main module exports, and to other functions', async t => {
   const options = {
     name: 'me',
-    objects: { ROOM: 'Room', THEIRS: { class: 'Nope', function: 'other' } },
+    objects: { ROOM: 'Room', PLAIN: 'Plain', THEIRS: { class: 'Nope', function: 'other' } },
     services: { SELF: { function: 'me', entrypoint: 'Room' }, OTHER: { function: 'other', entrypoint: 'Nope' } },
   };
   t.is((await newHost(t).load(ROOMS, options)).name, 'me');

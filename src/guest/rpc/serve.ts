@@ -67,10 +67,10 @@ export function complaintAboutExports(
   for (let i = 0; i < needed.length; i++) {
     const { binding = '', name = '', kind = 'entrypoint' } = needed[i] ?? {};
     const isThere = namespace !== undefined && hasOwn(namespace, name);
-    if (kind === 'entrypoint' ? isThere : isThere && isObjectClass((namespace as { [name: string]: unknown })[name]))
+    if (kind === 'entrypoint' ? isThere : isThere && isClass((namespace as { [name: string]: unknown })[name]))
       continue; // a namespace can be read from
     const what = kind === 'entrypoint' ? 'export' : 'class';
-    const rest = kind === 'object' && isThere ? 'is exported, but does not extend StatefulObject' : 'is not exported';
+    const rest = kind === 'object' && isThere ? 'is exported, but is no class' : 'is not exported';
     return `The binding ${binding} names the ${what} "${name}", which ${rest}. The main module exports ${exportsOf(namespace)}`;
   }
   return undefined;
@@ -107,6 +107,11 @@ export function mainExport(name: string): unknown {
       ? 'A classic script has no entrypoints: deploy an ES module'
       : `The function has no entrypoint "${name}": its main module does not export it`,
   );
+}
+
+/** A class that does not extend StatefulObject has instances too, which answer fetch() alone. */
+function isClass(value: unknown): value is new () => object {
+  return typeof value === 'function' && isObject(value.prototype);
 }
 
 /** Whether the class is one of objects that may be called. */

@@ -110,9 +110,14 @@ export class Outbox {
   /** The object is about to be reset. What waits for none of its writes has been sent before that, and leaves. */
   sendLast(): void {
     if (!this.#object.gates.isOutputOpen) return;
+    this.#passed = this.#entries.length;
     try {
-      for (let from = 0; from < this.#entries.length; ) from = this.#send(from);
-      this.#entries = [];
+      while (this.#passed > 0) {
+        const accepting = this.#entries[0]?.accepting;
+        // A socket is accepted in the turn of its own invocation: what is behind it fails with the object.
+        if (accepting !== undefined && accepting !== currentInvocation()) return;
+        this.#take(this.#send());
+      }
     } catch {
       // It is the turn of an invocation that is over: the entries fail with the object.
     }
