@@ -35,11 +35,12 @@ export function isDelivered(response: ServerResponse): boolean {
  */
 export function onClosed(response: ServerResponse, listener: () => void): () => void {
   const stream = streamOf(response);
-  response.once('close', listener);
-  stream?.once('aborted', listener);
+  const onEnd = guarded(listener);
+  response.once('close', onEnd);
+  stream?.once('aborted', onEnd);
   return () => {
-    response.off('close', listener);
-    stream?.off('aborted', listener);
+    response.off('close', onEnd);
+    stream?.off('aborted', onEnd);
   };
 }
 
@@ -62,9 +63,9 @@ export function whenEnded(request: IncomingMessage, listener: (isWhole: boolean)
   const stream = streamOf(request);
   if (stream === undefined) listener(true);
   else {
-    const decide = guarded(() => listener(!stream.aborted && (stream.rstCode ?? NO_ERROR) === NO_ERROR));
+    const decide = (): void => listener(!stream.aborted && (stream.rstCode ?? NO_ERROR) === NO_ERROR);
     // The first comes before what the system has for this process is read once more, the second behind it.
-    setImmediate(() => setImmediate(decide));
+    setImmediate(guarded(() => void setImmediate(guarded(decide))));
   }
 }
 

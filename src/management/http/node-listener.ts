@@ -101,7 +101,10 @@ function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
       if (bytes > LINGER_BYTES) refuseRest(incoming);
     }),
   );
-  const timer = setTimeout(() => refuseRest(incoming), LINGER_MS);
+  const timer = setTimeout(
+    guarded(() => refuseRest(incoming)),
+    LINGER_MS,
+  );
   timer.unref();
   incoming.once('close', () => clearTimeout(timer));
 }

@@ -25,7 +25,10 @@ export class CompressedBody extends Writable {
     const wake = guarded((): void => this.#wake?.());
     response.on('drain', wake);
     onClosed(response, () => this.destroy());
-    this.on('error', error => cutOff(response, error));
+    this.on(
+      'error',
+      guarded(error => cutOff(response, error)),
+    );
   }
 
   /** @throws RangeError with the code that a response has for it, when there are more bytes than were declared */
