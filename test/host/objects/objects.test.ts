@@ -125,7 +125,10 @@ test('ids of another namespace, and texts that are none, are refused', async t =
     const tries = [() => C.idFromString('zz'), () => C.idFromString(String(env.OTHER.newUniqueId())), () => C.get(env.OTHER.idFromName('a')),
       () => C.get('a'), () => C.newUniqueId({ jurisdiction: 'eu' }), () => C.idFromString(String(C.newUniqueId()).toUpperCase())];
     return Response.json(tries.map(f => { try { f(); return 'ok'; } catch (error) { return error.name + ': ' + error.message.replace(/"[0-9a-f]+"/, '"…"'); } }));`);
-  const fn = await host.load(source, { ...BOUND, objects: { COUNTER: 'Counter', OTHER: 'Plain' } });
+  const fn = await host.load(`${source}\nexport class Other extends StatefulObject {}`, {
+    ...BOUND,
+    objects: { COUNTER: 'Counter', OTHER: 'Other' },
+  });
   t.deepEqual(await (await fn.fetch('http://x/')).json(), [
     'TypeError: Invalid object ID: must be 64 hex digits',
     'TypeError: Object ID "…" is not valid for this namespace.',
@@ -136,7 +139,7 @@ test('ids of another namespace, and texts that are none, are refused', async t =
   ]);
   const objects = fn.objects('Counter');
   t.throws(() => objects.get('zz'), { instanceOf: TypeError });
-  t.throws(() => objects.get(fn.objects('Plain').newUniqueId()), { message: /is not valid for class "Counter"/ });
+  t.throws(() => objects.get(fn.objects('Other').newUniqueId()), { message: /is not valid for class "Counter"/ });
   t.throws(() => fn.objects('a b'), { instanceOf: TypeError });
 });
 
