@@ -21,7 +21,7 @@ export interface ClaimedAlarm {
   readonly scheduledTime: number;
   /** Tries before this one that counted. */
   readonly retryCount: number;
-  /** What the id of the object was made from, where that is known. */
+  /** The name that the id of the object was made from, where it is known. */
   readonly name?: string | undefined;
 }
 

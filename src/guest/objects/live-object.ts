@@ -15,7 +15,7 @@ export interface ObjectEvent {
   isReady: boolean;
   /** Calls the object, in a turn of the event. */
   deliver(): void;
-  /** It is that of a timer, and keeps no object awake. */
+  /** The event runs a timer, and does not keep the object awake. */
   readonly isTimer?: boolean;
   /** The object was reset. */
   broken(error: unknown): void;
@@ -24,7 +24,7 @@ export interface ObjectEvent {
 export class LiveObject {
   readonly className: string;
   readonly id: string;
-  /** What its id was made from, where that is known. */
+  /** The name that its id was made from, where it is known. */
   readonly name: string | undefined;
   readonly gates: Gates;
   /** Set when it is constructed. */
@@ -38,7 +38,7 @@ export class LiveObject {
   /** Events that have come and are not over. */
   readonly #open = new SetCtor<ObjectEvent>();
   #openCount = 0;
-  /** Those of them that are no timers. */
+  /** How many open events run no timer. */
   #othersCount = 0;
   #queue: ObjectEvent[] = [];
   #first = 0;
@@ -89,7 +89,7 @@ export class LiveObject {
     this.#openCount--;
     if (event.isTimer === true) return;
     this.#othersCount--;
-    // Only timers ask since when there has been no event.
+    // Only timers need to know when the last event was.
     if (this.timers !== undefined) this.lastUsedMs = opNumber(Op.Now);
   }
 

@@ -115,7 +115,7 @@ export class StatefulObjectState {
 defineInterface(StatefulObjectState);
 
 async function block(object: LiveObject, callback: Parameters<typeof invoke>[0], open: () => void): Promise<unknown> {
-  // What the callback waits for belongs to the event, which stays open for it: its timers run while other events wait.
+  // The event stays open until the callback is done: so timers of the callback run in it, while other events wait.
   const invocation = currentInvocation();
   if (invocation !== undefined) invocation.tasks++;
   const timer = startOwnTimer(BLOCK_MS, () =>

@@ -18,7 +18,7 @@ import {
 } from '../primordials.ts';
 import { runTimer, stopTimer, type TimerOwner } from '../web/scheduling/timers.ts';
 
-/** As many as one object may have at a time. An isolate, which has all objects of a function, may have 10,000. */
+/** One object may have so many timers at a time. An isolate, which has all objects of a function, may have 10,000. */
 const MAX_TIMERS = 5000;
 
 export interface TimedObject {
@@ -77,7 +77,7 @@ export class ObjectTimers implements TimerOwner {
     if (first !== undefined) runTimer(first);
   }
 
-  /** None of them runs any more. */
+  /** Stops all of them. */
   clear(): void {
     const ids: number[] = [];
     setForEach(this.#ids, id => {

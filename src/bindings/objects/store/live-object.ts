@@ -15,7 +15,7 @@ export interface ObjectChange {
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
   /** When the alarm is due; null: there is none any more. */
   readonly alarm: number | null | undefined;
-  /** Of one whose alarm is due: what its id was made from. */
+  /** The name that the id was made from, to be kept with the alarm. */
   readonly name?: string | undefined;
   /** What SQL has changed. */
   readonly sql?: PageChanges | undefined;

@@ -13,7 +13,7 @@ export interface StoredAlarm {
   readonly backoff: number;
   /** The last failure was the host's. */
   readonly isInternal: boolean;
-  /** What the id of the object was made from, where the one who set it knew. Older records have none. */
+  /** The name that the id of the object was made from, where the instance that set the alarm knew it. Older records have none. */
   readonly name?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export function contentsOf({ bytes, keys, sqlPages, alarm }: ObjectHead): {
   return { bytes: bytes + sqlPages * PAGE_BYTES + nameBytes(alarm), objects: keys + (sqlPages > 0 ? 1 : 0) };
 }
 
-/** What the name takes, which is in two records: that of the object, and that of the alarm. */
+/** The bytes of the name, which is in two records: the record of the object and the record of the alarm. */
 function nameBytes(alarm: StoredAlarm | undefined): number {
   return alarm?.name === undefined ? 0 : 2 * Buffer.byteLength(alarm.name);
 }
