@@ -65,7 +65,11 @@ export function whenEnded(request: IncomingMessage, listener: (isWhole: boolean)
   else {
     const decide = (): void => listener(!stream.aborted && (stream.rstCode ?? NO_ERROR) === NO_ERROR);
     // The first comes before what the system has for this process is read once more, the second behind it.
-    setImmediate(guarded(() => void setImmediate(guarded(decide))));
+    setImmediate(
+      guarded(() => {
+        setImmediate(guarded(decide));
+      }),
+    );
   }
 }
 
