@@ -83,7 +83,7 @@ for (const isolation of ISOLATIONS) {
           null,
         ],
         ['Error', 'KV PUT failed: 413 Value length of 26214401 exceeds limit of 26214400.', 20004],
-        ['SyntaxError', `Unexpected token 'o', "no json" is not valid JSON`, null],
+        ['SyntaxError', `The value of key "a" is not JSON: Unexpected token 'o', "no json" is not valid JSON`, null],
       ],
     );
   });

@@ -120,6 +120,8 @@ test('a function may answer an upgrade with any response', async t => {
   t.is((await refusal(connect(t, `${url}/throws`))).status, 500);
 });
 
+const CODE = 'EDGE_WEBSOCKET_VERSION';
+
 test('what is no handshake is refused before a function is asked', async t => {
   const { host, url } = await rigOf(t, ECHO);
   host.on('invocation', () => t.fail('no invocation was expected'));
@@ -134,14 +136,16 @@ test('what is no handshake is refused before a function is asked', async t => {
     [400, { 'sec-websocket-version': '13' }],
   ] as const) {
     const request = http.get(url.replace('ws:', 'http:'), {
-      headers: { connection: 'upgrade', upgrade: 'websocket', ...headers },
+      headers: { accept: 'application/json', connection: 'upgrade', upgrade: 'websocket', ...headers },
     });
     const [response] = await once(request, 'response');
     t.is(response.statusCode, status);
     t.is(response.headers['sec-websocket-version'], status === 426 ? '13' : undefined);
     t.is(response.headers.upgrade, status === 426 ? 'websocket' : undefined);
-    response.resume();
-    await once(response, 'close');
+    response.setEncoding('utf8');
+    let text = '';
+    for await (const part of response) text += part;
+    t.is(text.includes(CODE), status === 426, text);
   }
 });
 
