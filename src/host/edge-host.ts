@@ -38,7 +38,7 @@ const EVENTS: readonly (keyof HostEvents)[] = ['invocation', 'log', 'cron', 'abu
 /** `once()` and `on()` of node:events listen to 'error' of every emitter. */
 const COMMON_EVENTS: readonly unknown[] = ['error', 'newListener', 'removeListener'];
 
-/** Nobody would ever hear an event that does not exist. @throws TypeError */
+/** A listener of an event that does not exist would never be called. @throws TypeError */
 function checkEvent(name: unknown): void {
   const known: readonly unknown[] = EVENTS;
   if (known.includes(name) || COMMON_EVENTS.includes(name)) return;

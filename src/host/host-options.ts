@@ -8,6 +8,7 @@ import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/e
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { SandboxOption } from '../pool/sandbox/sandbox.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
+import { EdgeError } from '../quotas/errors.js';
 import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
 import { MAX_TIMER_MS } from '../quotas/max-timer.js';
@@ -244,6 +245,7 @@ export type ResolvedHostOptions = Readonly<
 
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
+  checkPackageManager();
   checkIsolation(options);
   checkServices(options);
   const { quotas, usage, ...given } = givenOf(options);
@@ -293,6 +295,15 @@ function defaultHeapBytes(): number {
 function partOfMemory(divisor: number): number {
   const constrained = process.constrainedMemory() || Number.POSITIVE_INFINITY;
   return Math.max(MEBIBYTE, Math.floor(Math.min(totalmem(), constrained) / divisor));
+}
+
+/** Yarn's Plug'n'Play. @throws EdgeError EDGE_NOT_SUPPORTED */
+function checkPackageManager(): void {
+  if (!('pnp' in process.versions)) return;
+  throw new EdgeError(
+    'EDGE_NOT_SUPPORTED',
+    "EdgeHost does not run under Yarn's Plug'n'Play, because processes are started from files of its package: set nodeLinker: node-modules in .yarnrc.yml",
+  );
 }
 
 /** A process of services has a directory, and connections that only processes inherit. */

@@ -46,7 +46,7 @@ export class ExchangeIo implements ExchangeListener {
   #hasStoppedReading = false;
   #wakeWriter: (() => void) | undefined;
   #controller: AbortController | undefined;
-  /** Where the signal, or the body that is sent, was asked for: both may be the application's, and what comes on the socket is in no context. */
+  /** The context in which the signal or the body was asked for: both may be the application's, and frames from the socket have no context. */
   #caller: CallerContext | undefined;
   #givenUp: GivenUp | undefined;
   #failReason: string | undefined;

@@ -72,7 +72,7 @@ export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, 
 /** The properties that the application passes along with an event. */
 export const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), whyNotJson);
 
-/** A collection that JSON would write as `{}` without a word. What is circular, or too deep, is for JSON to say. */
+/** A collection that JSON would write as `{}` without a word. `JSON.stringify()` refuses circular values by itself. */
 function lostByJson(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null || depth > 64) return undefined;
   if (value instanceof Map || value instanceof Set || value instanceof Promise || ArrayBuffer.isView(value))

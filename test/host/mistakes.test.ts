@@ -1,5 +1,8 @@
 /** Mistakes of applications and authors, and the texts that name them. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import process from 'node:process';
+import { promisify } from 'node:util';
 import test from 'ava';
 import type { HostEvents } from '../../src/index.js';
 import { handler, newHost } from './new-host.js';
@@ -64,4 +67,12 @@ test('get() of a value that is not JSON names its key', async t => {
 test('the error of the CPU limit says why one of the first invocations may take more', async t => {
   const fn = await newHost(t).load(handler('for (;;);'), { limits: { cpuMs: 10 } });
   await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_CPU_LIMIT', message: /; one of the first invocations/ });
+});
+
+test("new EdgeHost() says that Yarn's Plug'n'Play is not supported, and what to do", async t => {
+  const entry = new URL('../../src/index.js', import.meta.url).href;
+  const program = `process.versions.pnp = '3'; const { EdgeHost } = await import('${entry}');
+    try { new EdgeHost(); } catch (error) { console.log(error.code, error.message); }`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
+  t.regex(stdout, /^EDGE_NOT_SUPPORTED .*Plug'n'Play.*nodeLinker: node-modules/);
 });

@@ -1,4 +1,4 @@
-/** What authors do about variables of other runtimes, which functions do not have. */
+/** Hints for authors who use variables of other runtimes, which functions do not have. */
 
 const COMMON_JS: ReadonlySet<string> = new Set(['module', 'exports', 'require', '__dirname', '__filename']);
 const NOT_THERE: ReadonlySet<string> = new Set([
