@@ -100,7 +100,7 @@ test('edgehost serve ends with 1 when its storage directory cannot be made, and 
   const { code, out, err } = await edgehost(t, ['serve', 'server.toml'], { cwd });
   t.is(code, 1);
   t.is(out, '');
-  t.regex(err, /^edgehost serve: Cannot open the storage directory "[^"]*data": E[A-Z]+: .*\(EDGE_INTERNAL\)\n/);
+  t.regex(err, /^edgehost serve: Cannot open the storage directory "[^"]*data": .*\(EDGE_STORAGE_PATH\)\n/);
 });
 
 for (const [what, file, message] of [
