@@ -117,7 +117,7 @@ test('Storage.open() makes the directory, also in a fresh volume or under versio
 test('Storage.open() rejects when the directory is a file', async t => {
   const directory = await temporaryDirectory(t);
   await writeFile(join(directory, 'file'), '');
-  await t.throwsAsync(Storage.open(join(directory, 'file')), { code: 'EDGE_INTERNAL' });
+  await t.throwsAsync(Storage.open(join(directory, 'file')), { code: 'EDGE_STORAGE_PATH' });
 });
 
 async function damaged(t: ExecutionContext, damage: (level: string) => Promise<void>): Promise<string> {

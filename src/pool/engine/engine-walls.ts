@@ -100,7 +100,8 @@ export class EngineWalls implements ProcessWalls {
         if (isCounted) this.#leave(sandbox, home);
         isCounted = false;
       };
-      child.once('exit', leave);
+      // Its pipes close when nothing of it runs any more: the process that keeps the walls may be killed before what is behind them.
+      child.once('close', leave);
       child.once('error', () => {
         if (child.pid === undefined) leave();
       });

@@ -89,10 +89,13 @@ export class EngineProcess {
       clearTimeout(this.#kill);
       this.isEnding = true;
     });
-    // What runs, or ran, in it waits for their end, and with it perhaps the application.
+    // What runs, or ran, in it waits for their end, and with it perhaps the application. Behind walls it may answer for a moment longer than its keeper lives.
     child.once(
       'exit',
-      guarded(() => this.#ref()),
+      guarded(() => {
+        this.isEnding = true;
+        this.#ref();
+      }),
     );
     this.unref();
   }
@@ -148,8 +151,13 @@ export class EngineProcess {
   /** Undoes {@link lower}. @returns false where the system does not allow it: then it stays slow */
   restore(): boolean {
     if (!this.#walled.canRaise || this.isEnding) return false;
-    this.#walled.setPriority(getPriority());
-    return true;
+    try {
+      this.#walled.setPriority(getPriority());
+      return true;
+    } catch {
+      // It has just ended.
+      return false;
+    }
   }
 
   #ref(): void {

@@ -112,10 +112,10 @@ export class LanePool {
     } finally {
       this.#groups.delete(slow);
       this.#slow.delete(slow.overload);
-      // It has a low priority now, and would keep it.
-      if (slow.isSlow && slow.lane?.restore() === false) slow.lane.end();
       this.#leave(slow);
       this.#leaveAccount(owner);
+      // It has a low priority now, and would keep it.
+      if (slow.isSlow && slow.lane?.restore() === false) slow.lane.end();
     }
   }
 

@@ -148,6 +148,7 @@ for (const isolation of ISOLATIONS) {
     ann.send('a');
     t.is(await nextMessage(ann), 'a 1x11true');
     ann.send('abort');
+    t.is(await nextMessage(ann), 'abort 1x11true');
     ann.send('b');
     t.is(await nextMessage(ann), 'b 1x11true');
   });
