@@ -724,7 +724,7 @@ function stringify`,
   {
     rule: 'R29',
     without: 'the ban of core dumps',
-    file: 'src/pool/sandbox/sandbox.ts',
+    file: 'src/pool/cell-rules.ts',
     find: `'--core=0', `,
     replace: '',
     test: LAYERS,
