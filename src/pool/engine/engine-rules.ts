@@ -13,9 +13,9 @@ const MAX_DESCRIPTORS = 256;
 const MAX_THREADS = 256;
 /**
  * Memory that can be written to, reserved or not: V8 reserves far more addresses than it ever uses, so that RLIMIT_AS cannot bound it. The engine itself ends
- * at 320 MiB that are in use.
+ * at 320 MiB that are in use. Since Node 24 the 512 MiB that V8 keeps for code count too.
  */
-const MAX_DATA_BYTES = 1024 * 1024 * 1024;
+const MAX_DATA_BYTES = 1280 * 1024 * 1024;
 /** Files that Node's start opens to be read, and those of databases. */
 const { open: _open, openat: _openat, ...CONDITIONAL_OF_ENGINES } = CONDITIONAL;
 

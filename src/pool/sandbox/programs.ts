@@ -53,7 +53,8 @@ export function messageOf(text: string): string {
   const line =
     text
       .split('\n')
-      .map(part => part.trim())
+      // V8 frames its last words with these.
+      .map(part => part.replace(/^#+/, '').trim())
       .find(part => part !== '') ?? '';
   // A line of another program, which is shown to people: no control characters.
   return line.replace(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_CHARACTERS);

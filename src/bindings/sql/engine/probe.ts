@@ -5,6 +5,7 @@ import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { Connection } from './connection.js';
 import { copyDatabase, dumpDatabase } from './maintenance.js';
+import { WATCH_LIMITS } from './serving.js';
 import { loadSqlite } from './sqlite.js';
 
 const [, , library, folder = ''] = process.argv;
@@ -22,4 +23,4 @@ try {
   if (library === 'installed') throw error;
   writeFileSync(join(folder, 'probe'), '');
 }
-new Worker('', { eval: true });
+new Worker('', { eval: true, resourceLimits: WATCH_LIMITS });

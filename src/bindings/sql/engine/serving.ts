@@ -10,6 +10,11 @@ import { FrameReader, frame, READY } from './frames.js';
 /** A pipe of its own, which blocks: Node opens the standard ones without. */
 const PIPE = 4;
 const CHUNK = 64 * 1024;
+/**
+ * Of the thread beside, which runs little code. Since Node 24 V8 maps 512 MiB for the code of a thread unless it is told how much, and counts them as
+ * data of the process.
+ */
+export const WATCH_LIMITS = { maxOldGenerationSizeMb: 16, codeRangeSizeMb: 16 };
 /** In place of a job: there is none. */
 export const NONE = -2;
 
@@ -20,7 +25,7 @@ export function startWatch(): void {
   running[0] = NONE;
   new Worker(new URL('./watch.js', import.meta.url), {
     workerData: running,
-    resourceLimits: { maxOldGenerationSizeMb: 16 },
+    resourceLimits: WATCH_LIMITS,
   });
 }
 
