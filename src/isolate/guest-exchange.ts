@@ -209,7 +209,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
       return;
     }
     // Before all that ends by it: listeners of the request's signal come first, and the invocation has to be open for them.
-    if (this.isClientAwaited) this.#push([Ev.ClientGone, this.id]);
+    if (this.isInvocation) this.#push([Ev.ClientGone, this.id]);
     this.#failPipes(reason);
     if (this.messages !== undefined) this.messages.onData();
     else this.#reportIncomingFailure();

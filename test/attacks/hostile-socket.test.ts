@@ -12,7 +12,11 @@ import { type HijackedHost, hijackedHost, inJavaScript, openNeighbourhood } from
 
 const MEBIBYTE = 1024 * 1024;
 const HOST_BYTES = 16 * MEBIBYTE;
-const neighbourhood = openNeighbourhood({ hostBytes: HOST_BYTES, limits: { webSocketMessageBytes: MEBIBYTE } });
+const neighbourhood = openNeighbourhood({
+  hostBytes: HOST_BYTES,
+  // A cell that was taken over never says that its invocation is over.
+  limits: { webSocketMessageBytes: MEBIBYTE, waitUntilMs: 2000 },
+});
 test.after.always(async () => (await neighbourhood).host.close({ drainMs: 0 }));
 
 async function open(t: ExecutionContext, rig: HijackedHost, query: string): Promise<WebSocket> {

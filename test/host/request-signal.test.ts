@@ -133,6 +133,35 @@ for (const isolation of ISOLATIONS) {
   }
 }
 
+for (const isolation of ISOLATIONS) {
+  test(`request.signal fires in a handler whose client has gone before it began (${isolation})`, async t => {
+    const host = newHost(t, { isolation, limits: { cpuMs: 5000 } });
+    const logs: string[] = [];
+    host.on('log', ({ message }) => logs.push(message));
+    const fn = await host.load(`export default { fetch(request) {
+      if (request.url.endsWith('/busy')) {
+        for (let i = 0; i < 5e8; i++);
+        return new Response('done');
+      }
+      console.log(request.signal.aborted);
+      return new Promise(resolve => request.signal.addEventListener('abort', () => { console.log('fired'); resolve(new Response()); }));
+    } };`);
+    await fn.fetch('http://x/busy').then(answer => answer.text());
+    const busy = fn.fetch('http://x/busy');
+    // The request and its end wait together, until the isolate is no longer busy.
+    await new Promise(resolve => setTimeout(resolve, 20));
+    const controller = new AbortController();
+    const over = nextInvocation(host, ({ url }) => url === 'http://x/gone');
+    const gone = fn.fetch('http://x/gone', { signal: controller.signal });
+    await new Promise(resolve => setTimeout(resolve, 20));
+    controller.abort(new Error('gone'));
+    await t.throwsAsync(gone, { name: 'Error', message: 'gone' });
+    t.is(await (await busy).text(), 'done');
+    t.is((await over).outcome, 'canceled');
+    t.deepEqual(logs, ['false', 'fired']);
+  });
+}
+
 test('request.signal of a function fires when its caller cancels the body that it has answered with', async t => {
   const host = newHost(t);
   const logs: string[] = [];

@@ -561,8 +561,10 @@ onEvent(Ev.Tail, (id: number, json: string) => {
 });
 
 onEvent(Ev.ClientGone, (id: number) => {
-  const signal = mapGet(invocations, id)?.request?.signal;
-  if (signal !== undefined) abortSignal(signal, clientGone());
+  const request = mapGet(invocations, id)?.request;
+  if (request === undefined) return;
+  request.isClientGone = true;
+  if (request.signal !== undefined) abortSignal(request.signal, clientGone());
 });
 
 onEvent(Ev.Abort, (id: number) => mapGet(invocations, id)?.abandon());

@@ -147,9 +147,8 @@ export function exchangeOps(host: ExchangeHost, context: Pick<OpContext, 'leaveB
       return undefined;
     },
     [Op.AwaitClient]: id => {
-      const found = invocation(id);
-      host.awaitClient(found);
-      return found.exchange.incoming === 'failed' ? 1 : 0;
+      host.awaitClient(invocation(id));
+      return undefined;
     },
 
     [Op.Call]: (service, head, body) => call(service, head, optionalText(body, MAX_WHOLE_BYTES) ?? null, true),

@@ -64,7 +64,7 @@ export enum Op {
   Abandon,
   /** (invocation, QueueWord, index of the message, seconds of delay or undefined): what becomes of messages of its batch. */
   QueueWord,
-  /** (invocation) => 1 when the client has gone: function code has the signal of the request, and may wait for that. */
+  /** (invocation): function code has the signal of the request, and may wait for the client to go. */
   AwaitClient,
 
   /** (ServiceId, head text: "method\nbinding\narguments as JSON", body text or undefined) => exchange */
@@ -224,7 +224,7 @@ export enum Ev {
   ObjectEvent,
   /** (invocation): what Op.Resume has asked for. */
   Resume,
-  /** (invocation, after Op.AwaitClient): the client went away, and the request's signal fires. Comes before everything else that ends with the client. */
+  /** (invocation): the client went away, and the request's signal fires. Comes before everything else that ends with the client. */
   ClientGone,
   /** (invocation, after Op.AwaitClient): the body that Op.BodyPipe brings to the answer has ended, or has failed. */
   Piped,

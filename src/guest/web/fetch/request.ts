@@ -1,6 +1,6 @@
 /** Request. @see https://fetch.spec.whatwg.org/#request-class */
 import { Op } from '../../../isolate/ops/table.ts';
-import { opNumber } from '../../bridge.ts';
+import { op } from '../../bridge.ts';
 import { objectFreeze, stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
 import { DOMException } from '../base/dom-exception.ts';
 import {
@@ -85,6 +85,8 @@ export class RequestState implements BodyOwner {
   signal: AbortSignal | undefined = undefined;
   /** Of the request that a fetch handler gets: its signal aborts when the client goes. */
   invocation = 0;
+  /** A client that goes while the event waits for its isolate is gone after the handler has begun, when it has listeners. */
+  isClientGone = false;
   /** What the signal follows, once it is touched. */
   parent: RequestState | AbortSignal | undefined = undefined;
 
@@ -102,7 +104,8 @@ export class RequestState implements BodyOwner {
     const { parent } = this;
     if (parent === undefined) {
       this.signal = createAbortSignal();
-      if (this.invocation !== 0 && isClientGone(this.invocation)) abortSignal(this.signal, clientGone());
+      if (this.isClientGone) abortSignal(this.signal, clientGone());
+      else if (this.invocation !== 0) awaitClient(this.invocation);
     } else this.signal = createDependentSignal([parent instanceof RequestState ? parent.touchSignal() : parent]);
     return this.signal;
   }
@@ -118,13 +121,12 @@ export class RequestState implements BodyOwner {
   }
 }
 
-/** From here on Ev.ClientGone comes when the client goes; true when it has gone before. */
-function isClientGone(invocation: number): boolean {
+/** Keeps the invocation open until the client has its answer, or goes. */
+function awaitClient(invocation: number): void {
   try {
-    return opNumber(Op.AwaitClient, invocation) === 1;
+    op(Op.AwaitClient, invocation);
   } catch {
     // The invocation is over, and there is no client to wait for: the signal never fires.
-    return false;
   }
 }
 
