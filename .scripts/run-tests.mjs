@@ -20,6 +20,10 @@ const SLOW = [
   'attacks/attacks',
   'bindings/socket/database-clients',
   'limits/attacks',
+  'attacks/callback-bombs',
+  'host/objects/unstored-writes',
+  'host/bodies/own-bodies',
+  'host/objects/redeploy',
   'docs/snippets',
   'host/queues/consumers',
   'host/objects/sync-storage',
@@ -29,6 +33,12 @@ const SLOW = [
   'host/containment',
   'attacks/hijacked-cell',
   'attacks/hostile-calls',
+  'limits/cpu',
+  'services/host',
+  'host/ingress/http2',
+  'host/bodies/passed-on-bodies',
+  'services/two-applications',
+  'host/request-signal',
   'host/objects/kill',
   'host/ingress/websocket/socket-attacks',
   'services/process/connect-services',
@@ -72,14 +82,17 @@ const MOST_RERUNS = 3;
 
 /**
  * Folders and files that start programs as their users do (the CLI, the examples, the programs of the documentation, installed packages, clients of
- * others), kill processes at random moments, or fill disks. They take as long as all others together: with EDGEHOST_TESTS=programs they run alone,
- * without it all others.
+ * others), kill processes at random moments, damage or fill disks, or flood the host. They take as long as all others together: with
+ * EDGEHOST_TESTS=programs they run alone, without it all others.
  */
 const PROGRAMS = [
+  'attacks/callback-bombs',
   'benchmarks/',
+  'bindings/callbacks/value-bytes',
   'bindings/cache/crash',
   'bindings/cron/kill',
   'bindings/socket/database-clients',
+  'bindings/sql/crash',
   'cli/',
   'clients/',
   'docs/snippets',
@@ -87,12 +100,19 @@ const PROGRAMS = [
   'faults/',
   'fuzz/',
   'host/accounts/remove-crash',
+  'host/cells/load-storm',
+  'host/containment',
+  'host/objects/ended-engine',
+  'host/objects/kill',
+  'host/objects/unstored-writes',
   'host/usage/kill',
   'management/state/secrets-key',
   'package/',
   'ports/',
   'services/process/',
+  'services/two-applications',
   'storage/crash',
+  'storage/damage/',
   'storage/full-disk',
   'storage/kv-crash',
 ].map(name => join('dist/test', name));
@@ -122,7 +142,7 @@ const color = process.stdout.isTTY ? '--color' : '--no-color';
 const began = process.uptime();
 
 const given = process.argv.slice(2);
-const processes = given.length > 0 ? 1 : availableParallelism() + 1;
+const processes = given.length > 0 ? 1 : availableParallelism() + 2;
 const batches = given.length > 0 ? [given] : batchesOf(testFiles());
 const totals = { passed: 0, failed: 0, code: 0, failures: [], skipped: new Map() };
 /** Batches that failed beside others, with what they found. */
