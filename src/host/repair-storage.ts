@@ -1,6 +1,7 @@
 /** Repairs a storage directory, for the command and for applications. */
 import { REGISTRY } from '../bindings/registry.js';
 import { damagedDatabases } from '../bindings/sql/store/damaged-databases.js';
+import { EngineWalls } from '../pool/engine/engine-walls.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { describe } from '../quotas/schema/describe.js';
 import { constant, native, objectOf, type Schema } from '../quotas/schema/schema.js';
@@ -83,5 +84,6 @@ function isCheck(options: RepairOptions | CheckOptions): options is CheckOptions
 /** The storage does not know that a folder of it has databases of SQLite, which has checks of its own. */
 async function checkAll(directory: string, onProgress: CheckOptions['onProgress']): Promise<StorageCheck> {
   const checked = await checkStorage(directory, onProgress);
-  return { ...checked, damaged: [...checked.damaged, ...(await damagedDatabases(directory))] };
+  const walls = new EngineWalls('auto', () => {});
+  return { ...checked, damaged: [...checked.damaged, ...(await damagedDatabases(directory, walls))] };
 }

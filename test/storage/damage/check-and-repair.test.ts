@@ -4,6 +4,7 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { loadSqlite } from '../../../src/bindings/sql/engine/sqlite.js';
 import { EdgeHost, repairStorage } from '../../../src/index.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
@@ -86,6 +87,39 @@ test.serial('edgehost repair --check names each damaged record, body, database a
   const text = await edgehost(t, ['repair', directory, '--check']);
   t.regex(text.out, /damaged record level \(".*kv\/2048"\): its checksum does not match\n/);
   t.is((await edgehost(t, ['repair', directory, '--check', '--copy', 'x'])).code, 2);
+});
+
+test.serial('a check names the SQL database of which an index or the head is damaged, and no other', async t => {
+  const directory = await storageCopy(t);
+  const host = new EdgeHost({ storage: directory });
+  for (const account of ['index', 'head', 'whole']) {
+    const db = host.account(account).sql('main');
+    await db.exec('CREATE TABLE t (v TEXT); CREATE INDEX i ON t (v)');
+    await db.prepare("INSERT INTO t VALUES ('a value that an index repeats')").run();
+  }
+  await host.close();
+  t.deepEqual((await repairStorage(directory, { check: true })).damaged, []);
+  const folder = (account: string): string => createHash('sha256').update(account).digest('hex').slice(0, 32);
+  const [file = '', head = ''] = await Promise.all(
+    ['index', 'head'].map(async account => (await filesBelow(join(directory, 'sql', folder(account)), /\.sqlite$/))[0]),
+  );
+  // Closing it moves what its log holds into the file.
+  const { DatabaseSync } = await loadSqlite();
+  for (const path of [file, head]) new DatabaseSync(path, {}).close();
+  const bytes = await readFile(file);
+  const needle = Buffer.from('a value that an index repeats');
+  t.true(bytes.includes(needle));
+  bytes.write('b', bytes.lastIndexOf(needle));
+  await writeFile(file, bytes);
+  await flip(head, 0);
+  const { damaged } = await repairStorage(directory, { check: true });
+  t.deepEqual(
+    damaged.map(({ kind, path, message }) => [kind, path, message]),
+    [
+      ['database', file.slice(directory.length + 1), 'row 1 missing from index i'],
+      ['database', head.slice(directory.length + 1), 'file is not a database'],
+    ].sort(([, one = ''], [, other = '']) => one.localeCompare(other)),
+  );
 });
 
 test.serial('a repair moves damaged records away, and everything else is there and can be written', async t => {

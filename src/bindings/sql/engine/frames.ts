@@ -1,6 +1,6 @@
 /** Messages between the host and a process of the engine: a head as JSON, and bytes behind it. `u32 length | u32 length of the head | head | bytes`. */
 
-export type JobKind = 'query' | 'exec' | 'dump' | 'copy' | 'import' | 'check' | 'migrate' | 'migrations';
+export type JobKind = 'query' | 'exec' | 'dump' | 'copy' | 'import' | 'check' | 'verify' | 'migrate' | 'migrations';
 
 /** One job of a group. Its payload follows those of the jobs before. */
 export interface JobHead {

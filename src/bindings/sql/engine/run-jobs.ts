@@ -3,7 +3,7 @@ import { SAME_SQL } from '../calls.js';
 import { SQL_LIMITS } from '../limits.js';
 import { type Connection, NeedsOwnTransaction, NeedsWriter } from './connection.js';
 import type { JobHead, JobOutcome } from './frames.js';
-import { checkDatabase, copyDatabase, dumpDatabase, importText } from './maintenance.js';
+import { checkDatabase, copyDatabase, dumpDatabase, importText, verifyDatabase } from './maintenance.js';
 import { appliedMigrations, migrate } from './migrations.js';
 import type { SqliteValue } from './sqlite.js';
 import { isFull, sqliteText } from './sqlite-errors.js';
@@ -138,6 +138,8 @@ function perform(connection: Connection, { head, payload }: Job, isInTransaction
       return appliedMigrations(connection);
     case 'check':
       return checkDatabase(connection);
+    case 'verify':
+      return verifyDatabase(connection);
   }
 }
 

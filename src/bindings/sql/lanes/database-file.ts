@@ -69,7 +69,7 @@ const RETRIES = 2;
 const UNCHARGED_MS = 500;
 /** What runs for a caller that is gone ends after this long. */
 const ABANDONED_MS = 250;
-const MAINTENANCE: ReadonlySet<JobKind> = new Set(['dump', 'copy', 'import', 'check']);
+const MAINTENANCE: ReadonlySet<JobKind> = new Set(['dump', 'copy', 'import', 'check', 'verify']);
 
 export class DatabaseFile {
   readonly #host: FileHost;

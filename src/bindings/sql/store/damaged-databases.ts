@@ -1,30 +1,46 @@
 /** Has SQLite check the files of all databases of a storage that no host has open. */
-import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../../quotas/errors.js';
+import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
+import type { ProcessWalls } from '../../../storage/process-walls.js';
 import type { DamagedPart } from '../../../storage/repair/check-storage.js';
-import { loadSqlite, type SqliteLibrary } from '../engine/sqlite.js';
+import { Lane, LaneEnded } from '../lanes/lane.js';
+import { unavailable } from '../library.js';
 import { BESIDE, SQL_FOLDER } from './sql-files.js';
 
-/** @param directory of the storage. Copies are checked, because SQLite writes beside what it opens. */
-export async function damagedDatabases(directory: string): Promise<DamagedPart[]> {
+/**
+ * Customers have written the files: processes behind walls read them, one account each. Copies are checked, because SQLite writes beside what it opens.
+ *
+ * @param directory of the storage
+ */
+export async function damagedDatabases(directory: string, walls: ProcessWalls): Promise<DamagedPart[]> {
   const folder = join(directory, SQL_FOLDER);
-  const files = (await filesOf(folder)).filter(file => file.endsWith('.sqlite'));
+  const files = (await filesOf(folder)).filter(file => file.endsWith('.sqlite')).sort();
   if (files.length === 0) return [];
-  const sqlite = await loadSqlite();
+  await walls.prepare();
   const damaged: DamagedPart[] = [];
   const scratch = await mkdtemp(join(tmpdir(), 'edgehost-check-'));
   try {
     for (const file of files) {
-      const copy = join(scratch, basename(file));
+      const home = { account: dirname(file), folder: join(scratch, dirname(file)) };
+      await mkdir(home.folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
+      const copy = join(home.folder, basename(file));
       for (const ending of BESIDE) {
         await copyFile(join(folder, file + ending), copy + ending).catch((error: unknown) => {
           if (errorCode(error) !== 'ENOENT') throw error;
         });
       }
-      const why = whyDamaged(sqlite, copy);
-      if (why !== undefined) damaged.push({ kind: 'database', path: `${SQL_FOLDER}/${file}`, keys: [], message: why });
+      const lane = new Lane({ walls, home });
+      try {
+        const why = await whyDamaged(lane, copy);
+        if (why !== undefined)
+          damaged.push({ kind: 'database', path: `${SQL_FOLDER}/${file}`, keys: [], message: why });
+      } finally {
+        lane.end();
+        await lane.ended;
+      }
       for (const ending of BESIDE) await rm(copy + ending, { force: true });
     }
   } finally {
@@ -41,17 +57,21 @@ async function filesOf(folder: string): Promise<string[]> {
   });
 }
 
-function whyDamaged({ DatabaseSync }: SqliteLibrary, path: string): string | undefined {
+async function whyDamaged(lane: Lane, path: string): Promise<string | undefined> {
+  const jobs = [{ kind: 'verify', bytes: 0, statements: 0, isInternal: true }] as const;
+  let answer: unknown;
   try {
-    const database = new DatabaseSync(path, {});
-    try {
-      const result = database.prepare('PRAGMA integrity_check(1)').get();
-      const text = typeof result === 'object' && result !== null ? String(Object.values(result)[0]) : '';
-      return text === 'ok' ? undefined : text;
-    } finally {
-      database.close();
-    }
+    await lane.run(
+      { head: { path, mode: 'write', maxBytes: Number.MAX_SAFE_INTEGER, jobs }, payload: [] },
+      { onReply: (_reply, payload) => (answer = JSON.parse(payload.toString())) },
+    );
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    if (!(error instanceof LaneEnded)) throw error;
+    const { reason, text } = error.end;
+    if (reason === 'unavailable') throw unavailable(text ?? 'an engine does not start');
+    return 'SQLite ends when it reads it';
   }
+  if (answer === 'ok') return undefined;
+  const text = typeof answer === 'object' && answer !== null && 'e' in answer ? `${answer.e}` : `${answer}`;
+  return text.replace(/: SQLITE_[A-Z_]+$/, '');
 }
