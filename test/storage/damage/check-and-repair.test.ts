@@ -103,9 +103,13 @@ test.serial('a check names the SQL database of which an index or the head is dam
   const [file = '', head = ''] = await Promise.all(
     ['index', 'head'].map(async account => (await filesBelow(join(directory, 'sql', folder(account)), /\.sqlite$/))[0]),
   );
-  // Closing it moves what its log holds into the file.
+  // What the log of a database holds is to be in its file.
   const { DatabaseSync } = await loadSqlite();
-  for (const path of [file, head]) new DatabaseSync(path, {}).close();
+  for (const path of [file, head]) {
+    const database = new DatabaseSync(path, {});
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    database.close();
+  }
   const bytes = await readFile(file);
   const needle = Buffer.from('a value that an index repeats');
   t.true(bytes.includes(needle));
