@@ -158,7 +158,10 @@ export interface EdgeHostOptions {
    * @default { keepDays: 400 } with option `storage`, false without it: a host without a directory creates none for this
    */
   readonly usage?: false | { readonly keepDays?: number };
-  /** The clock of request counts and of cron triggers, in milliseconds since 1970: minutes and days (UTC) go by it. @default Date.now */
+  /**
+   * The clock of request counts and of cron triggers, in milliseconds since 1970: minutes and days (UTC) go by it. While it throws or answers something
+   * else, the time stands still for them, with the event `warning` (EDGE_OPTION_FAILED). @default Date.now
+   */
   readonly now?: () => number;
 }
 

@@ -12,8 +12,10 @@ import type {
 } from '../management/ports.js';
 import type { ManagementStorage } from '../management/state/records.js';
 import type { NameOwners } from '../names/name-owners.js';
+import { cutOff } from '../quotas/both-protocols.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
-import { checkDateClock } from '../quotas/schema/check-options.js';
+import { detached } from '../quotas/guarded.js';
+import { dateClock } from '../quotas/option-functions.js';
 import type { DatabaseChanges } from '../services/host-store.js';
 import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
@@ -68,12 +70,13 @@ export interface ManagementHost {
   readonly bodies: GivenBodies;
   /** Gets the promise of the stored zones being known. */
   opening(ready: Promise<unknown>): void;
-  warn(error: Error): void;
+  warn(error: unknown): void;
 }
 
 /** The storage opens now; if that fails, every call reports it. */
 export function createManagementEndpoint(options: HostManagementOptions, host: ManagementHost): HostManagement {
-  if (options.now !== undefined) checkDateClock('management()', options.now);
+  // Here, and not with the first request: a clock that fails is a mistake of the code that has made it.
+  if (options.now !== undefined) dateClock('now of management()', options.now);
   const ready = host.storage().then(async ({ storage, keyStore, listen, locks }) => {
     // A third of all code that a host loads is the API's: only hosts that have one load it.
     const { createManagement } = await import('../management/management.js');
@@ -87,6 +90,7 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
       keyStore,
       ...(listen !== undefined && { listen }),
       ...(locks !== undefined && { locks }),
+      onError: options.onError ?? (error => host.warn(error)),
       onWarning: error => host.warn(error),
       given: { bodies: host.bodies, of: 'the management API' },
     });
@@ -101,10 +105,13 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
   const handler = async (request: Request): Promise<Response> => (await ready).fetch(request);
   return Object.assign(handler, {
     listener: (request: IncomingMessage, response: ServerResponse): void => {
-      ready.then(
+      const answering = ready.then(
         management => management.listener()(request, response),
-        () => response.writeHead(503).end(),
+        () => {
+          response.writeHead(503).end();
+        },
       );
+      detached(answering, () => cutOff(response));
     },
     issueToken: async (spec: Parameters<Management['issueToken']>[0]) => (await ready).issueToken(spec),
     revokeToken: async (id: string) => (await ready).revokeToken(id),

@@ -2,6 +2,7 @@
 import { REGISTRY } from '../bindings/registry.js';
 import { damagedDatabases } from '../bindings/sql/store/damaged-databases.js';
 import { EngineWalls } from '../pool/engine/engine-walls.js';
+import { tellOption } from '../quotas/option-functions.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { describe } from '../quotas/schema/describe.js';
 import { constant, native, objectOf, type Schema } from '../quotas/schema/schema.js';
@@ -22,7 +23,7 @@ export type RepairStep =
   | { readonly kind: 'rebuild' };
 
 export interface RepairOptions {
-  /** Called when a step begins. */
+  /** Called when a step begins. An exception of it is thrown outside of the repair, which goes on. */
   readonly onStep?: (step: RepairStep) => void;
 }
 
@@ -31,7 +32,7 @@ const REPAIR_OPTIONS: Schema<RepairOptions> = objectOf<RepairOptions>({ 'onStep?
 /** The options of a check, which reads everything and changes nothing. */
 export interface CheckOptions {
   readonly check: true;
-  /** Called while it reads, with what it has read so far. */
+  /** Called while it reads, with what it has read so far. An exception of it is thrown outside of the check, which goes on. */
   readonly onProgress?: (progress: CheckProgress) => void;
 }
 
@@ -66,12 +67,13 @@ export async function repairStorage(
     );
   if (isCheck(options)) {
     checkOptions('repairStorage()', options, CHECK_OPTIONS);
-    return checkAll(directory, options.onProgress);
+    return checkAll(directory, options.onProgress ?? (() => {}));
   }
   checkOptions('repairStorage()', options, REPAIR_OPTIONS);
   const { onStep = () => {} } = options;
-  const report = await Storage.repair(directory, database => onStep({ kind: 'repair', database }));
-  onStep({ kind: 'rebuild' });
+  // A repair is not to stop in the middle because of a function that is only told of it.
+  const report = await Storage.repair(directory, database => tellOption(onStep, { kind: 'repair', database }));
+  tellOption(onStep, { kind: 'rebuild' });
   const storage = await Storage.open(directory, { owners: REGISTRY.storageOwners });
   await storage.close();
   return { ...report, recounted: storage.recounted };
@@ -82,8 +84,8 @@ function isCheck(options: RepairOptions | CheckOptions): options is CheckOptions
 }
 
 /** The storage does not know that a folder of it has databases of SQLite, which has checks of its own. */
-async function checkAll(directory: string, onProgress: CheckOptions['onProgress']): Promise<StorageCheck> {
-  const checked = await checkStorage(directory, onProgress);
+async function checkAll(directory: string, onProgress: NonNullable<CheckOptions['onProgress']>): Promise<StorageCheck> {
+  const checked = await checkStorage(directory, progress => tellOption(onProgress, progress));
   const walls = new EngineWalls('auto', () => {});
   return { ...checked, damaged: [...checked.damaged, ...(await damagedDatabases(directory, walls))] };
 }

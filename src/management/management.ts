@@ -8,7 +8,8 @@ import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../bind
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
 import { detached } from '../quotas/guarded.js';
-import { checkDateClock, givenOf } from '../quotas/schema/check-options.js';
+import { dateClock } from '../quotas/option-functions.js';
+import { givenOf } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';
 import type { Services } from './context.js';
@@ -83,7 +84,10 @@ export interface ManagementOptions {
   readonly secretsKey?: Uint8Array;
   /** Where that random key is kept. @default in memory: secrets open for as long as this API lives */
   readonly keyStore?: KeyStore;
-  /** Gets every error that was answered as 8000, Internal error; must not throw. @default nothing is done */
+  /**
+   * Gets every error that was answered as 8000, Internal error. An exception of it is thrown outside of the host, as for listeners of events.
+   * @default nothing is done
+   */
   readonly onError?: (error: unknown) => void;
   /**
    * Reports what other processes write into the storage, which is put into force here too: keys of the storage, or undefined when it is not known which.
@@ -132,8 +136,7 @@ export interface Management {
 /** @throws RangeError for an option that is out of its bounds */
 export function createManagement(options: ManagementOptions): Management {
   const bindings = options.bindings ?? REGISTRY;
-  const now = options.now ?? (() => new Date());
-  checkDateClock('management()', now);
+  const now = dateClock('now of management()', options.now ?? (() => new Date()));
   const basePath = checkBasePath(options.basePath ?? '');
   const limits = resolveLimits(options.limits);
   const schedule = new Schedule(options.schedule);

@@ -2,6 +2,7 @@
 
 import { chunksOf } from '../bindings/external-stream.js';
 import type { ClientBodies } from '../bindings/given/given-bodies.js';
+import { tellOption } from '../quotas/option-functions.js';
 import type { Context, Services } from './context.js';
 import { parseDay } from './deprecations/deprecation-timeline.js';
 import {
@@ -58,11 +59,13 @@ export class Pipeline {
     let scheduled: ScheduledRequest = {
       rows: [],
       params: {},
-      at: this.#parts.services.now().getTime(),
+      at: Date.now(),
       basePath: this.#parts.basePath,
     };
     let response: Response;
     try {
+      // The option may fail, which is an answer like others.
+      scheduled = { ...scheduled, at: this.#parts.services.now().getTime() };
       scheduled = { ...scheduled, at: this.#date(request, scheduled.at) };
       this.#declineDoubleFraming(request, scheduled.at);
       const url = new URL(request.url);
@@ -72,7 +75,7 @@ export class Pipeline {
       response = await this.#handle(request, url, routed, scheduled, clientAddress);
     } catch (thrown) {
       const error = toApiError(thrown, this.#parts.services.bindings);
-      if (error.code === 'INTERNAL') this.#report(thrown);
+      if (error.code === 'INTERNAL') tellOption(this.#parts.onError, thrown);
       const headers = new Headers(error.headers);
       announce(scheduled, headers);
       response = envelopeResponse(failure(shapeErrors(scheduled, error)), error.status, headers);
@@ -81,15 +84,6 @@ export class Pipeline {
     // What is not read of a stored value would be kept for its reader.
     await response.body?.cancel();
     return new Response(null, { status: response.status, headers: response.headers });
-  }
-
-  /** An owner's callback that throws must not take the answer with it. */
-  #report(error: unknown): void {
-    try {
-      this.#parts.onError(error);
-    } catch {
-      // The error of the callback itself cannot be reported anywhere.
-    }
   }
 
   async #handle(

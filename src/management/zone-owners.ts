@@ -3,6 +3,7 @@
 import type { NameOwners, NameRefusal } from '../names/name-owners.js';
 import { compilePattern } from '../names/route-pattern.js';
 import { EdgeError } from '../quotas/errors.js';
+import { askOption } from '../quotas/option-functions.js';
 import { ApiError } from './http/envelope.js';
 import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal } from './state/tokens.js';
@@ -30,16 +31,24 @@ export class ZoneOwners {
   /**
    * Finds the permission for a zone of a request.
    *
-   * @throws ApiError NAME_DENIED
+   * @throws ApiError NAME_DENIED; EdgeError EDGE_OPTION_FAILED
    */
   async approve(principal: Principal, account: string, zone: string): Promise<ZoneApprover> {
     if (principal.account === '*') return 'owner';
     if (this.#names.declares(account, zone)) return 'declaration';
-    if ((await this.#ask?.(account, zone)) === true) return 'callback';
+    if (await this.#isAllowed(account, zone)) return 'callback';
     throw new ApiError(
       'NAME_DENIED',
       `The account may not have the zone ${zone}: the owner of the host declares the zones of an account (option zones of host.account(), or zoneOwnership of host.management())`,
     );
+  }
+
+  /** @throws EdgeError EDGE_OPTION_FAILED */
+  async #isAllowed(account: string, zone: string): Promise<boolean> {
+    const ask = this.#ask;
+    if (ask === undefined) return false;
+    const isBoolean = (answer: unknown): boolean => typeof answer === 'boolean';
+    return askOption('zoneOwnership of management()', () => ask(account, zone), 'true or false', isBoolean);
   }
 
   /**

@@ -368,6 +368,12 @@ export const EDGE_ERRORS = {
     remedy:
       'Install or allow what the message names: [containers](deploying.md#containers). `sandbox: "auto"` runs with the layers that are available.',
   },
+  EDGE_OPTION_FAILED: {
+    status: 500,
+    text: 'a function that the application gave as an option failed',
+    remedy:
+      'Correct the function of the option that the message names: it has thrown (see the `cause`), or it has answered with a wrong type.',
+  },
   EDGE_INTERNAL: {
     status: 500,
     text: 'internal error',

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketEngine } from '../bindings/bucket/engine.js';
 import type { ClientBodies } from '../bindings/given/given-bodies.js';
+import { tellOption } from '../quotas/option-functions.js';
 import { authenticate, type Identity } from './authenticate.js';
 import { collect, type ReceivedBody, receiveBody } from './body.js';
 import { type Detected, detect } from './detect.js';
@@ -63,7 +64,7 @@ async function answer(raw: S3RawRequest, settings: S3Settings): Promise<S3RawRes
     const failure = toS3Error(error);
     // A client that disconnects causes errors of all kinds, which are not failures of the host, so they are not reported.
     const isOurs = failure.status >= 500 && !CLIENTS.has(failure.code);
-    if (isOurs && raw.signal?.aborted !== true) settings.onError(failure.cause ?? failure);
+    if (isOurs && raw.signal?.aborted !== true) tellOption(settings.onError, failure.cause ?? failure);
     result = errorAnswer(failure, raw, requestId);
   }
   const headers: (readonly [string, string])[] = [['x-amz-request-id', requestId], ...result.headers];

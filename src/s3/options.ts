@@ -1,6 +1,7 @@
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import { type BucketPlanLimits, DEFAULT_PLAN_LIMITS } from '../bindings/bucket/limits.js';
-import { checkDateClock, checkOptions } from '../quotas/schema/check-options.js';
+import { dateClock } from '../quotas/option-functions.js';
+import { checkOptions } from '../quotas/schema/check-options.js';
 import {
   choice,
   constant,
@@ -51,7 +52,10 @@ export interface S3Options {
   readonly now?: () => Date;
   /** Largest XML body of a request, in bytes; it is held in memory. @default 3 MiB, enough for 10,000 parts with checksums */
   readonly xmlBytes?: number;
-  /** Called for each error of the host itself (status 500, 503, 507); the client does not see its text. @default nothing */
+  /**
+   * Called for each error of the host itself (status 500, 503, 507); the client does not see its text. An exception of it is thrown outside of the host, as
+   * for listeners of events. @default nothing
+   */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -112,7 +116,6 @@ export const S3_OPTIONS: Schema<S3Options> = objectOf<S3Options>({
 export function resolveS3Options(options: S3Options): S3Settings {
   checkOptions('s3()', options ?? {}, S3_OPTIONS);
   const { region = 'auto', now = () => new Date() } = options;
-  checkDateClock('s3()', now);
   return Object.freeze({
     credentials: resolveCredentials(options.credentials),
     buckets: options.buckets,
@@ -121,7 +124,7 @@ export function resolveS3Options(options: S3Options): S3Settings {
     regions: new Set(['', 'auto', 'us-east-1', region]),
     domain: options.domain?.toLowerCase(),
     basePath: options.basePath ?? '',
-    now,
+    now: dateClock('now of s3()', now),
     xmlBytes: options.xmlBytes ?? 3 * 1024 * 1024,
     onError: options.onError ?? (() => {}),
   });

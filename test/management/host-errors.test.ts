@@ -1,5 +1,6 @@
 import test from 'ava';
 import { EDGE_ERRORS, EdgeError, type EdgeErrorCode, isEdgeErrorCode } from '../../src/quotas/errors.js';
+import { thrownOutside } from '../outside.js';
 import { makeApi, upload } from './support/api.js';
 
 /** Status and code of the answer to an upload when the host refuses it with the code. */
@@ -56,11 +57,14 @@ test('fetch() answers 503 once the storage is closed', async t => {
   t.is(body.errors[0]?.code, 8001);
 });
 
-test('fetch() answers in the envelope when the owner’s onError throws', async t => {
+test.serial('fetch() answers in the envelope when the owner’s onError throws, which is thrown outside', async t => {
+  const thrown = thrownOutside(t);
   const onError = () => {
     throw new Error('broken too');
   };
   const api = makeApi({ onError });
   api.functions.failNext = new Error('broken');
   t.is((await api.call('PUT', '/accounts/acme/functions/hello', upload('export default {}'))).status, 500);
+  await new Promise(resolve => setImmediate(resolve));
+  t.like(thrown, [{ message: 'broken too' }]);
 });

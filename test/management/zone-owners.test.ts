@@ -45,10 +45,16 @@ test('POST zones refuses a token of an account what nobody has given it, and say
 });
 
 test('POST zones takes for true nothing but true', async t => {
-  for (const answer of ['yes', 1, {}, undefined, Promise.resolve(false)]) {
+  const denied = apiOf({ zoneOwnership: () => Promise.resolve(false) });
+  t.deepEqual(codeOf(await makeZone(denied, 'acme.example')), DENIED);
+  for (const answer of ['yes', 1, {}, undefined]) {
     // What JavaScript code may answer, whatever the type says.
     const zoneOwnership = () => answer as boolean;
-    t.deepEqual(codeOf(await makeZone(apiOf({ zoneOwnership }), 'acme.example')), DENIED);
+    const errors: unknown[] = [];
+    const api = apiOf({ zoneOwnership, onError: error => errors.push(error) });
+    t.deepEqual(codeOf(await makeZone(api, 'acme.example')), [500, 8000]);
+    t.like(errors, [{ code: 'EDGE_OPTION_FAILED' }]);
+    t.deepEqual((await api.call('GET', '/zones')).body.result, []);
   }
 });
 

@@ -2,9 +2,11 @@
 
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
+import { kindOf } from '../../quotas/schema/describe.js';
 import { chunksOf } from '../external-stream.js';
+import { A_RESPONSE, isResponse } from '../foreign-response.js';
 import { inPieces } from '../in-pieces.js';
 import type { HopAnswer, HopRequest } from './transport.js';
 
@@ -51,7 +53,7 @@ export class OutboundTransport {
       redirect: 'manual',
       signal,
     });
-    const response: unknown = await this.#handler(request, { account, function: name });
+    const response = await this.#ask(request, { account, function: name });
     if (response === undefined) {
       if (upload?.handOn() === false) {
         const message = 'the handler of option outbound has read the body of a request that it did not answer';
@@ -60,10 +62,20 @@ export class OutboundTransport {
       return undefined;
     }
     if (!isResponse(response)) {
-      const message = `the handler of option outbound answered with ${typeof response}, expected a Response, or undefined to let the request go on`;
+      const message = `the handler of option outbound answered with ${kindOf(response)}, expected ${A_RESPONSE}, or undefined to let the request go on`;
       throw new EdgeError('EDGE_EGRESS_FAILED', message);
     }
     return answerOf(response, signal);
+  }
+
+  /** The function learns that the handler has thrown, and a code at most: the text of an exception may tell what is inside of the network. */
+  async #ask(request: Request, context: OutboundContext): Promise<unknown> {
+    try {
+      return await this.#handler(request, context);
+    } catch (error) {
+      if (errorCode(error) !== undefined) throw error;
+      throw new EdgeError('EDGE_EGRESS_FAILED', 'the handler of option outbound has thrown', { cause: error });
+    }
   }
 }
 
@@ -129,11 +141,6 @@ function endWith(stream: Readable, signal: AbortSignal): void {
     'close',
     guarded(() => signal.removeEventListener('abort', end)),
   );
-}
-
-/** By shape: the application may have the Response of another fetch library. */
-function isResponse(value: unknown): value is Response {
-  return typeof value === 'object' && value !== null && 'status' in value && 'headers' in value && 'body' in value;
 }
 
 function pairs(headers: readonly string[]): [string, string][] {

@@ -6,6 +6,8 @@ import { Resolver } from 'node:dns/promises';
 import { isIPv4, type LookupFunction } from 'node:net';
 
 import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
+import { describe } from '../../quotas/schema/describe.js';
 import type { AddressPolicy } from './address-policy.js';
 
 /** The addresses of a host name. */
@@ -34,8 +36,17 @@ const NO_ADDRESS: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'ENONAM
 export function policedLookup(policy: AddressPolicy, resolve: ResolveHost): LookupFunction {
   return (hostname, options, callback) => {
     const fail = (error: Error): void => callback(error, options.all === true ? [] : '');
-    resolve(hostname).then(
-      addresses => {
+    // In a function that is async, so that what it throws at once is a rejection, too.
+    const addresses = async (): Promise<readonly string[]> => {
+      const resolved: unknown = await resolve(hostname);
+      if (isAddresses(resolved)) return resolved;
+      throw new EdgeError(
+        'EDGE_EGRESS_FAILED',
+        `Cannot resolve ${hostname}: option egress.resolve answers ${describe(resolved)}, expected an array of addresses`,
+      );
+    };
+    addresses().then(
+      guarded(addresses => {
         const found = addresses
           .filter(address => policy.allows(address))
           .map(address => ({ address, family: isIPv4(address) ? 4 : 6 }));
@@ -43,13 +54,19 @@ export function policedLookup(policy: AddressPolicy, resolve: ResolveHost): Look
         if (first === undefined) return fail(deniedError(hostname));
         if (options.all === true) callback(null, found);
         else callback(null, first.address, first.family);
-      },
-      error => {
+      }),
+      guarded((error: unknown) => {
         if (NO_ADDRESS.has(errorCode(error) ?? '')) fail(deniedError(hostname));
+        else if (error instanceof EdgeError) fail(error);
         else fail(new EdgeError('EDGE_EGRESS_FAILED', `Cannot resolve ${hostname}`, { cause: error }));
-      },
+      }),
     );
   };
+}
+
+/** The resolver may be the application's. */
+function isAddresses(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(each => typeof each === 'string');
 }
 
 /**

@@ -16,6 +16,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { detached, listenToFaults } from '../../quotas/guarded.js';
 import { HostBudget } from '../../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import { steadyClock } from '../../quotas/option-functions.js';
 import { HostBindings } from '../../services/host-bindings.js';
 import { RemoteCounters } from '../../services/remote/remote-counters.js';
 import { RemoteUsage } from '../../services/remote/remote-usage.js';
@@ -91,9 +92,9 @@ export class HostCore {
 
   /** @throws TypeError or RangeError for an option that is unknown, of a wrong type or out of bounds */
   constructor(options: EdgeHostOptions | undefined, parts: HostParts, events: EventEmitter<HostEvents>) {
-    this.options = resolveHostOptions(options);
-    const { maxIsolates, idleMs, hostHeapBytes: heapBytes, hostBufferBytes: bufferBytes } = this.options;
     this.reports = new HostReports(events);
+    this.options = this.#resolved(options);
+    const { maxIsolates, idleMs, hostHeapBytes: heapBytes, hostBufferBytes: bufferBytes } = this.options;
     this.#forgetFaults = listenToFaults(this.#warn);
     const { unreadMs, idleHttpMs } = this.options;
     this.bodies = new GivenBodies({ unreadMs, idleMs: idleHttpMs, warn: this.#warn });
@@ -131,6 +132,12 @@ export class HostCore {
     });
     ignoreInspectorSignal();
     detached(loadTelemetry());
+  }
+
+  #resolved(given: EdgeHostOptions | undefined): ResolvedHostOptions {
+    const options = resolveHostOptions(given);
+    if (options.now === Date.now) return options;
+    return Object.freeze({ ...options, now: steadyClock('now of new EdgeHost()', options.now, this.#warn) });
   }
 
   /** The layers around engines of SQL, which the services process may start; undefined before the first of them. */

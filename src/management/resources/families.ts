@@ -1,5 +1,7 @@
 /** Deprecated families whose payloads the specification does not show: the owner of the host answers, the schedule wraps it. */
 
+import { A_RESPONSE, isResponse } from '../../bindings/foreign-response.js';
+import { askOption } from '../../quotas/option-functions.js';
 import type { Context } from '../context.js';
 import type { FamilyId } from '../deprecations/deprecations.js';
 import { readBytes } from '../http/body.js';
@@ -28,14 +30,16 @@ export async function answerFamily(context: Context, family: FamilyId, route: st
     ...(body.byteLength > 0 ? { body } : {}),
   });
   const { account, zone, principal, at } = context;
-  const response = await handler(forwarded, {
+  const given = {
     account,
     zone: zone === null ? null : { id: zone.id, name: zone.name },
     route,
     params,
     tokenName: principal.tokenName,
     date: new Date(at),
-  });
+  };
+  const option = `families[${JSON.stringify(family)}] of management()`;
+  const response = await askOption(option, () => handler(forwarded, given), A_RESPONSE, isResponse);
   if (request.method !== 'GET' && request.method !== 'HEAD' && response.ok) await context.commit([]);
   return response;
 }

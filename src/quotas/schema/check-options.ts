@@ -2,7 +2,6 @@
 
 import { complaintAbout } from './check.js';
 import { dotted, sentence } from './complaint.js';
-import { describe } from './describe.js';
 import type { Schema } from './schema.js';
 
 /**
@@ -20,14 +19,6 @@ export function checkOptions<T>(where: string, options: unknown, schema: Schema<
     member: 'option',
   });
   throw complaint.kind === 'wrong' && complaint.isOutOfRange ? new RangeError(message) : new TypeError(message);
-}
-
-/** Asks a clock once: one that answers milliseconds, as `Date.now` does, would fail with the first request. @throws TypeError */
-export function checkDateClock(where: string, now: () => Date): void {
-  const given: unknown = now();
-  if (given instanceof Date && !Number.isNaN(given.getTime())) return;
-  const what = given instanceof Date ? 'an invalid Date' : describe(given);
-  throw new TypeError(`Option now of ${where} answers ${what}, expected a function that answers a Date`);
 }
 
 /** The options that are given, to be spread over their defaults: one that is undefined has its default. */

@@ -66,7 +66,7 @@ test('outbound errors reach the function without their text', async t => {
     },
   });
   const error = await t.throwsAsync(egress.fetch(outgoing('https://a.example/')), { code: 'EDGE_EGRESS_FAILED' });
-  t.is(error.message, 'Cannot fetch https://a.example: it failed');
+  t.is(error.message, 'Cannot fetch https://a.example: the handler of option outbound has thrown');
 });
 
 test('outbound can refuse with an error of its own words', async t => {
@@ -84,7 +84,7 @@ test('outbound that answers with no Response fails', async t => {
   const handler = (() => 'hello') as unknown as OutboundHandler;
   const egress = startEgress(t, { outbound: handler });
   const fetching = egress.fetch(outgoing('https://a.example/'));
-  await t.throwsAsync(fetching, { code: 'EDGE_EGRESS_FAILED', message: /answered with string/ });
+  await t.throwsAsync(fetching, { code: 'EDGE_EGRESS_FAILED', message: /answered with a string/ });
 });
 
 test('outbound gets the abort of the function, and its body ends with it', async t => {

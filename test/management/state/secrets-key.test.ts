@@ -2,7 +2,6 @@
 import { chmod, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { Level } from 'level';
 import { MemoryLevel } from 'memory-level';
 import { EdgeHost, type HostManagement, type HostManagementOptions } from '../../../src/index.js';
 import { commit } from '../../../src/management/state/records.js';
@@ -11,6 +10,8 @@ import { openSecrets } from '../../../src/management/state/secrets-key.js';
 import { Stores } from '../../../src/management/state/stores.js';
 import { EdgeError, errorCode } from '../../../src/quotas/errors.js';
 import { type KeyStore, keyFile, memoryKey } from '../../../src/storage/files/key-file.js';
+import { openBytes } from '../../../src/storage/records/open-level.js';
+import { SealedLevel } from '../../../src/storage/records/sealed-level.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler } from '../../host/new-host.js';
 import { asStorage } from '../support/open-level.js';
@@ -86,7 +87,7 @@ async function written(t: ExecutionContext, options: HostManagementOptions = {})
 async function writtenPlain(t: ExecutionContext, count = 1): Promise<string> {
   const directory = await written(t);
   await rm(join(directory, 'secrets.key'));
-  const level = new Level<string, string>(join(directory, 'management'));
+  const level = new SealedLevel(() => openBytes(join(directory, 'management'), directory), 'management');
   const stores = new Stores(asStorage(level));
   const time = new Date().toISOString();
   const secret = (name: string) =>
@@ -284,6 +285,6 @@ test('keyFile() creates a key once and never replaces it', async t => {
   t.is(await store.read(), 'missing');
   const key = await store.create();
   t.deepEqual(await store.read(), key);
-  await t.throwsAsync(store.create(), { code: 'EDGE_INTERNAL' });
+  await t.throwsAsync(store.create(), { code: 'EDGE_STORAGE_PATH' });
   t.deepEqual(await store.read(), key);
 });
