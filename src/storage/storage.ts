@@ -45,7 +45,7 @@ export interface StorageOptions {
   readonly onStored?: (account: string) => void;
   /** How to treat a directory that other users can read. @default it is opened without a warning */
   readonly access?: DirectoryAccess;
-  /** Gets the error of a damaged record that work of the storage itself, such as a sweep, has passed over. Once for each. @default nothing */
+  /** Gets the error of each damaged record or value that is found, be it read by a call or by work of the storage itself. Once for each. @default nothing */
   readonly onDamaged?: (error: EdgeError) => void;
   /** How processes are started that work on files of the storage. @default with the rights of this one */
   readonly walls?: ProcessWalls;
@@ -99,18 +99,19 @@ export class Storage {
    * directory as it is. Rejects with a TypeError when the keyspaces of `owners` overlap.
    */
   static async open(location: string, options: StorageOptions = {}): Promise<Storage> {
+    const onDamaged = reportOnce(options.onDamaged);
     const owners = options.owners ?? [];
     checkOwners(owners);
     const jobs = owners.flatMap(owner => owner.jobs ?? []);
     const opened = new Storage(
-      location === ':memory:' ? await openMemory(options) : await openDirectory(location, options, jobs),
+      location === ':memory:' ? await openMemory(options) : await openDirectory(location, options, jobs, onDamaged),
       owners,
     );
     try {
       await opened.#startSweeps(
         jobs.filter(({ kind }) => kind === 'sweep'),
         options.sweepIntervalMs ?? HOUR_MS,
-        reportOnce(options.onDamaged),
+        onDamaged,
       );
     } catch (error) {
       await opened.close();
@@ -258,7 +259,12 @@ async function openMemory(options: StorageOptions): Promise<Opened> {
   };
 }
 
-async function openDirectory(directory: string, options: StorageOptions, jobs: readonly StorageJob[]): Promise<Opened> {
+async function openDirectory(
+  directory: string,
+  options: StorageOptions,
+  jobs: readonly StorageJob[],
+  onDamaged: (error: unknown) => void,
+): Promise<Opened> {
   await loadLevel();
   const path = await prepareDirectory(directory, options.access ?? ANY_ACCESS);
   await sealDatabases(path, directory);
@@ -271,7 +277,6 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
     reserveBytes: options.reserveBytes ?? DiskSpace.DEFAULT_RESERVE_BYTES,
     now: Date.now,
   });
-  const onDamaged = reportOnce(options.onDamaged);
   const records = new RecordStore(database, space, onDamaged);
   try {
     const blobs = new FileBlobStore({ root: join(path, 'bodies'), records, space });
@@ -294,7 +299,7 @@ async function openDirectory(directory: string, options: StorageOptions, jobs: r
         const location = join(path, name);
         // LevelDB would make it readable for all users.
         mkdirSync(location, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
-        return asDatabase(new SealedLevel(() => openBytes(location, directory), name));
+        return asDatabase(new SealedLevel(() => openBytes(location, directory), name, onDamaged));
       },
       hasDatabase: name => existsSync(join(path, name)),
       secretsKey: keyFile(join(path, 'secrets.key')),

@@ -29,11 +29,11 @@ export async function blobContent(
   if (range.length === 0) return bytesContent(new Uint8Array(0), range);
   if (blob.kind === 'inline') {
     const bytes = await records.get(recordKeys.inlineBlob(blob.id), work).catch((error: unknown) => {
-      throw damagedValue(key, error);
+      throw damagedValue(records, key, error);
     });
     if (bytes !== undefined) return bytesContent(bytes, range);
     if (await isReplaced()) return undefined;
-    throw damagedValue(key, new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the value is missing in the storage'));
+    throw damagedValue(records, key, new EdgeError('EDGE_STORAGE_CORRUPT', 'get: the value is missing in the storage'));
   }
   // Pinned before the check that it still exists: from now on it stays until it is unpinned.
   collector.pin(blob.id);
@@ -46,7 +46,7 @@ export async function blobContent(
     segments = await segmentsOf(records, blob, size, work);
   } catch (error) {
     collector.unpin(blob.id);
-    throw damagedValue(key, error);
+    throw damagedValue(records, key, error);
   }
   return segmentsContent(storage, { key, pinId: blob.id, segments }, range, work);
 }

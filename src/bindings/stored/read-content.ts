@@ -5,6 +5,7 @@ import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { BlobSegment } from '../../storage/blobs/blob-ref.js';
 import type { BlobReader } from '../../storage/blobs/blob-store.js';
 import { recordKeys } from '../../storage/records/record-keys.js';
+import type { RecordStore } from '../../storage/records/record-store.js';
 import type { StorageContext } from '../../storage/storage-context.js';
 import type { ResolvedRange, StoredContent } from './stored-content.js';
 
@@ -18,11 +19,11 @@ const CHUNK_BYTES = { first: 64 * 1024, most: 256 * 1024 } as const;
 const MAX_AHEAD = 32;
 const chunksAhead = new WeakMap<object, { count: number }>();
 
-/** Says whose value is damaged: what reads the file does not know. Other errors are returned as they are. */
-export function damagedValue(key: string, error: unknown): unknown {
+/** Says whose value is damaged, which what reads the file does not know, and reports it. Other errors are returned as they are. */
+export function damagedValue(records: RecordStore, key: string, error: unknown): unknown {
   if (!(error instanceof EdgeError) || error.code !== 'EDGE_STORAGE_CORRUPT') return error;
   const message = `The value of the record ${JSON.stringify(key)} is damaged: ${error.message}`;
-  return new EdgeError('EDGE_STORAGE_CORRUPT', message, { cause: error });
+  return records.damage(new EdgeError('EDGE_STORAGE_CORRUPT', message, { cause: error }));
 }
 
 /** The content of a value that is already in memory. */
@@ -114,7 +115,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
       await this.#openSegment();
     } catch (error) {
       await this.#end();
-      throw damagedValue(this.#key, error);
+      throw damagedValue(this.#storage.records, this.#key, error);
     }
   }
 
@@ -131,7 +132,7 @@ class SegmentStream implements AsyncIterableIterator<Uint8Array> {
       return { done: false, value: chunk };
     } catch (error) {
       await this.#end();
-      throw damagedValue(this.#key, error);
+      throw damagedValue(this.#storage.records, this.#key, error);
     }
   }
 

@@ -43,13 +43,24 @@ export class RecordStore {
   #whenRecovered: (() => void)[] = [];
   /** For work of the host that goes on without a damaged record: the record is reported, and passed over. */
   readonly passingOver: LevelView;
+  readonly #onDamaged: (error: unknown) => void;
 
-  /** `database` is open. `onDamaged` is called each time that a damaged record is passed over. */
+  /**
+   * `database` is open. `onDamaged` is called each time that a damaged record is found: whoever reads it gets an error, but that may be a function, or work
+   * of the host that waits for nothing, and it is the owner of the host who has the backup.
+   */
   constructor(database: LevelDatabase, space?: DiskSpace, onDamaged: (error: unknown) => void = () => {}) {
     this.#database = database;
     this.#space = space;
+    this.#onDamaged = onDamaged;
     this.passingOver = { onDamaged };
     this.#queue = new CommitQueue(operations => this.#writeGroup(operations));
+  }
+
+  /** Returns the error, and reports it when something that is stored is damaged. */
+  damage(error: unknown): unknown {
+    if (errorCode(error) === 'EDGE_STORAGE_CORRUPT') this.#onDamaged(error);
+    return error;
   }
 
   /** The record when it is in memory, which takes no waiting; undefined does not say that there is none. As `get`. */
@@ -236,7 +247,9 @@ export class RecordStore {
       const places = [...keys.keys()].filter(place => records[place] === undefined);
       if (places.length === 0) return records;
       const ticket = this.#cache.startReading();
-      const found = await this.#database.getMany(places.map(place => keys[place] ?? ''));
+      const found = await this.#database.getMany(places.map(place => keys[place] ?? '')).catch((error: unknown) => {
+        throw this.#readError(error);
+      });
       for (const [index, place] of places.entries()) {
         const record = found[index];
         records[place] = record;
@@ -306,7 +319,9 @@ export class RecordStore {
 
   #readError(error: unknown): EdgeError {
     if (this.#isClosed && NOT_OPEN.has(errorCode(error) ?? '')) return closedError();
-    return storageError('read from the storage', error);
+    const readError = storageError('read from the storage', error);
+    this.damage(readError);
+    return readError;
   }
 }
 

@@ -4,6 +4,8 @@
  */
 import { AbstractIterator, AbstractLevel } from 'abstract-level';
 import type { Level } from 'level';
+import { errorCode } from '../../quotas/errors.js';
+import { storageError } from '../files/storage-error.js';
 import { damagedBlock, damagedRecord, sealed, unsealed } from './sealed-record.js';
 
 type Bytes = Level<Buffer, Buffer>;
@@ -33,13 +35,18 @@ type Change =
 export class SealedLevel extends AbstractLevel<string | Buffer | Uint8Array, string, string> {
   readonly #openBytes: () => Promise<Bytes>;
   readonly #name: string;
+  readonly #onDamaged: (error: unknown) => void;
   #opening: Promise<Bytes> | undefined;
 
-  /** @param name the folder of the database, for messages */
-  constructor(openBytes: () => Promise<Bytes>, name: string) {
+  /**
+   * @param name the folder of the database, for messages
+   * @param onDamaged called each time that a damaged record is found
+   */
+  constructor(openBytes: () => Promise<Bytes>, name: string, onDamaged: (error: unknown) => void = () => {}) {
     super({ encodings: { buffer: true }, seek: false, permanence: true, createIfMissing: true, errorIfExists: false });
     this.#openBytes = openBytes;
     this.#name = name;
+    this.#onDamaged = onDamaged;
   }
 
   /** Has the database forget what was written over. */
@@ -63,8 +70,14 @@ export class SealedLevel extends AbstractLevel<string | Buffer | Uint8Array, str
   /** @throws EdgeError EDGE_STORAGE_CORRUPT */
   unsealed(key: Buffer, record: Buffer): Buffer {
     const value = unsealed(key, record);
-    if (value === undefined) throw damagedRecord(key.toString(), this.#name);
+    if (value === undefined) throw this.damage(damagedRecord(key.toString(), this.#name));
     return value;
+  }
+
+  /** Returns the error, and reports it when something that is stored is damaged. */
+  damage(error: unknown): unknown {
+    if (errorCode(error) === 'EDGE_STORAGE_CORRUPT') this.#onDamaged(error);
+    return error;
   }
 
   /** Never fails: a database that cannot be opened has an error of its own for each call. */
@@ -80,7 +93,7 @@ export class SealedLevel extends AbstractLevel<string | Buffer | Uint8Array, str
   protected async _get(key: Buffer): Promise<Buffer | undefined> {
     const database = await this.bytes();
     const record = await database.get(key).catch((error: unknown) => {
-      throw damagedBlock(error, key.toString(), this.#name);
+      throw this.damage(damagedBlock(error, key.toString(), this.#name));
     });
     return record === undefined ? undefined : this.unsealed(key, record);
   }
@@ -153,7 +166,12 @@ class SealedLevelIterator extends AbstractIterator<SealedLevel, Buffer, Buffer> 
       reverse,
       values,
     });
-    const entries = await this.#iterator.nextv(size);
+    const entries = await this.#iterator.nextv(size).catch((error: unknown) => {
+      // Whether the database is open is for abstract-level to say.
+      throw errorCode(error) === 'LEVEL_CORRUPTION'
+        ? this.#level.damage(storageError('read from the storage', error))
+        : error;
+    });
     return values ? entries.map(([key, record]) => [key, this.#level.unsealed(key, record)]) : entries;
   }
 

@@ -4,7 +4,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import { recordKeys } from '../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
-import { segmentsContent } from '../../stored/read-content.js';
+import { damagedValue, segmentsContent } from '../../stored/read-content.js';
 import type { ByteSpan } from '../byte-ranges.js';
 import { decodeEntry, type StoredEntry } from './entry-codec.js';
 
@@ -22,7 +22,8 @@ export async function entryContent(
     const value = await storage.records.get(recordKeys.inlineBlob(blob.id), work);
     if (value !== undefined) return partOf(value, span);
     if (await isReplaced(storage, key, head.version, work)) return undefined;
-    throw new EdgeError('EDGE_STORAGE_CORRUPT', 'match: the body of the response is missing in the storage');
+    const missing = new EdgeError('EDGE_STORAGE_CORRUPT', 'match: the body of the response is missing in the storage');
+    throw damagedValue(storage.records, key, missing);
   }
   // Pinned before the check that it still exists: from now on it stays until it is unpinned.
   storage.collector.pin(blob.id);
