@@ -62,7 +62,8 @@ export function op(op: Op, a?: BridgeValue, b?: BridgeValue, c?: BridgeValue, d?
   try {
     result = hostCall(op, a, b, c, d);
   } catch {
-    result = FAILED;
+    // The host function throws nothing else, and the last error is that of another op.
+    throw exhausted();
   }
   if (result === FAILED) throw lastError();
   return result;
@@ -154,14 +155,20 @@ function makeError(name: string, message: string): Error {
   }
 }
 
+/** The error for a call that the host function could not even begin. */
+function exhausted(): Error {
+  return new RangeErrorCtor('Maximum call stack size exceeded');
+}
+
 function lastError(): Error {
   let text: BridgeResult;
   try {
     text = hostCall(Op.LastError);
   } catch {
-    text = undefined;
+    return exhausted();
   }
-  return typeof text === 'string' ? errorFromText(text) : new ErrorCtor('The operation failed');
+  // The text is missing only where the stack has ended.
+  return typeof text === 'string' ? errorFromText(text) : exhausted();
 }
 
 type EventHandler = (a: never, b: never, c: never, d: never) => void;

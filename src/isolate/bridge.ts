@@ -5,6 +5,7 @@
 import { OpError } from './ops/arguments.js';
 import type { OpFunction, OpResult, OpSet } from './ops/op-set.js';
 import { FAILED, Op } from './ops/table.js';
+import { STACK_EXHAUSTED } from './stack-left.js';
 
 /** A function of the guest realm. It is only ever called by `callGuest`. */
 export type GuestFunction = (...args: unknown[]) => unknown;
@@ -47,7 +48,7 @@ export function createHostCall(sets: readonly OpSet[]): HostCall {
       const type = typeof result;
       return type === 'number' || type === 'string' || type === 'undefined' ? result : FAILED;
     } catch (error) {
-      lastError = error instanceof OpError ? `${error.name}\n${error.message}\n${error.code}` : INTERNAL;
+      lastError = error instanceof OpError ? `${error.name}\n${error.message}\n${error.code}` : ownError(error);
       return FAILED;
     } finally {
       isInside = false;
@@ -60,6 +61,12 @@ export function createHostCall(sets: readonly OpSet[]): HostCall {
 }
 
 const INTERNAL = 'Error\nInternal error of the runtime\n';
+const EXHAUSTED = `RangeError\n${STACK_EXHAUSTED}\n`;
+
+/** An error of this realm that no op has meant: the function may have called it with hardly any stack left. */
+function ownError(error: unknown): string {
+  return error instanceof RangeError && error.message === STACK_EXHAUSTED ? EXHAUSTED : INTERNAL;
+}
 
 function refuse(): OpResult {
   throw new OpError('NotSupportedError', 'This isolate does not provide the operation');

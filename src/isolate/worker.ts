@@ -5,6 +5,7 @@
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
 import { blockingDescriptorTransport, blockingPortTransport } from '../protocol/blocking-transport.js';
+import { CLOSED_EXIT, TORN_EXIT } from './exit-codes.js';
 import { hardenThread } from './harden-thread.js';
 import { Isolate } from './isolate.js';
 import { collectGarbage } from './memory/collect-garbage.js';
@@ -27,6 +28,7 @@ export interface Lease {
 }
 
 const { exit } = process;
+const torn = (): void => exit(TORN_EXIT);
 
 export default function serve(lease: Lease): Promise<never> {
   const watch = new WatchBlock(lease.watch);
@@ -44,14 +46,14 @@ export default function serve(lease: Lease): Promise<never> {
   const { connection } = lease;
   const transport =
     'fd' in connection
-      ? blockingDescriptorTransport(connection.fd)
+      ? blockingDescriptorTransport(connection.fd, torn)
       : blockingPortTransport(connection.port, connection.notices);
   if ('fd' in connection && connection.callsFd !== undefined) {
-    isolate.connectCalls(blockingDescriptorTransport(connection.callsFd));
+    isolate.connectCalls(blockingDescriptorTransport(connection.callsFd, torn));
   }
   isolate.connect(
     transport,
-    () => exit(0),
+    () => exit(CLOSED_EXIT),
     () => warmUp(platformOps),
   );
   const { onCollected } = isolate;

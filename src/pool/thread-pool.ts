@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { exitDetail } from '../isolate/exit-codes.js';
 import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
 import type { Lease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
@@ -96,7 +97,7 @@ export class ThreadPool {
       this.#watchdog.forget(lease);
       const reason = this.#ends.get(lease);
       this.#ends.delete(lease);
-      const message = error instanceof Error ? error.message : '';
+      const message = error instanceof Error ? exitDetail(error.message) : '';
       this.#options.onEnd(lease, reason ?? endOf(error), `${usageLine(block, first)}${message}`);
     });
   }

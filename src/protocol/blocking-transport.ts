@@ -23,13 +23,21 @@ interface BlockableHandle {
   setBlocking(isBlocking: boolean): number;
 }
 
-/** Opens an inherited descriptor, inside the isolate's thread. */
-export function blockingDescriptorTransport(fd: number): Transport {
-  return new DescriptorTransport(fd);
+/**
+ * Opens an inherited descriptor, inside the isolate's thread.
+ *
+ * @param onTorn called with the next use after a read or a write that something else than the system has broken off, such as the end of the stack. Nobody
+ *   knows then how much was read or written
+ */
+export function blockingDescriptorTransport(fd: number, onTorn: () => void): Transport {
+  return new DescriptorTransport(fd, onTorn);
 }
 
 class DescriptorTransport implements Transport {
   readonly #fd: number;
+  readonly #onTorn: () => void;
+  /** Noted by a store alone, since no call has room at the end of the stack; the next call of the connection says it. */
+  #isTorn = false;
   readonly #socket: Socket;
   readonly #usual: Transport;
   #reader: TransportReader | undefined;
@@ -40,8 +48,9 @@ class DescriptorTransport implements Transport {
   #sleep: Int32Array | undefined;
   #buffer: Buffer | undefined;
 
-  constructor(fd: number) {
+  constructor(fd: number, onTorn: () => void) {
     this.#fd = fd;
+    this.#onTorn = onTorn;
     this.#socket = new Socket({ fd, readable: true, writable: true });
     this.#usual = socketTransport(this.#socket, false);
   }
@@ -97,6 +106,7 @@ class DescriptorTransport implements Transport {
 
   readBlocking(): boolean {
     const handle = this.#handle;
+    if (this.#isTorn) this.#onTorn();
     if (handle === undefined || this.#socket.destroyed) return false;
     if (this.#early.length > 0) {
       this.#handEarly();
@@ -126,17 +136,26 @@ class DescriptorTransport implements Transport {
       this.#buffer = undefined;
       return buffer.subarray(0, length);
     } catch (error) {
+      if (!(error instanceof Error && 'code' in error)) {
+        this.#isTorn = true;
+        throw error;
+      }
       return isCode(error, 'EINTR') ? EMPTY : undefined;
     }
   }
 
   #writeNow(parts: readonly Buffer[]): void {
+    if (this.#isTorn) this.#onTorn();
     let rest = parts.filter(part => part.length > 0);
     while (rest.length > 0) {
       let written: number;
       try {
         written = writevSync(this.#fd, rest.slice(0, PARTS_AT_ONCE));
       } catch (error) {
+        if (!(error instanceof Error && 'code' in error)) {
+          this.#isTorn = true;
+          throw error;
+        }
         if (isCode(error, 'EINTR')) continue;
         if (!isCode(error, 'EAGAIN')) {
           this.#socket.destroy();
@@ -159,8 +178,12 @@ class DescriptorTransport implements Transport {
         this.#early.push(buffer.subarray(0, length));
         return;
       }
-    } catch {
+    } catch (error) {
       // There is nothing to read either; what else is wrong shows when it is written.
+      if (!(error instanceof Error && 'code' in error)) {
+        this.#isTorn = true;
+        throw error;
+      }
     }
     this.#sleep ??= new Int32Array(new SharedArrayBuffer(4));
     Atomics.wait(this.#sleep, 0, 0, SLEEP_MS);

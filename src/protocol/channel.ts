@@ -206,13 +206,13 @@ export class Channel implements FrameSink, ExchangeCarrier {
       exchange.receiveReset(this.#closedReason);
       return exchange;
     }
+    const isLarge = isComplete && body !== null && body.length > INLINE_BODY_BYTES;
+    this.writer.open(id, kind, head, isUtf8, isLarge ? null : body, isComplete && !isLarge);
     this.#exchanges.set(id, exchange);
-    if (isComplete && body !== null && body.length > INLINE_BODY_BYTES) {
-      this.writer.open(id, kind, head, isUtf8, null, false);
+    if (isLarge) {
       exchange.sendBuffered(typeof body === 'string' ? Buffer.from(body) : body);
-    } else {
-      this.writer.open(id, kind, head, isUtf8, body, isComplete);
-      if (isComplete) exchange.markSent();
+    } else if (isComplete) {
+      exchange.markSent();
     }
     this.scheduleFlush();
     return exchange;
@@ -228,8 +228,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
   scheduleFlush(): void {
     this.#framesWaiting++;
     if (this.#isFlushScheduled) return;
-    this.#isFlushScheduled = true;
+    // In this order: where the stack has come to its end, a later call schedules it.
     setImmediate(this.#flush);
+    this.#isFlushScheduled = true;
   }
 
   /**

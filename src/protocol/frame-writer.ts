@@ -14,6 +14,10 @@ const NO_FRAME = -1;
 /**
  * Gathers frames until `take`. A caller that hands over a body of BY_REFERENCE_BYTES or more must leave it unchanged
  * until it has been written.
+ *
+ * A frame is there as a whole or not at all, also when a call in the middle throws: an isolate writes on the stack of its function, which may have come to
+ * its end. So what has been gathered (`#parts`, `#start`, `#end`, the length of a frame that grows) changes last, and by nothing that calls a function of
+ * this language, as getters such as the length of an array of bytes do.
  */
 export class FrameWriter {
   #parts: Buffer[] = [];
@@ -50,9 +54,10 @@ export class FrameWriter {
     body: Uint8Array | string | null,
     isComplete: boolean,
   ): void {
-    const at = this.#message(FrameType.Open, id, 2, head, isUtf8, body);
+    const at = this.#reserveMessage(2, head, isUtf8, body) + HEADER_BYTES;
     this.#numbers.setUint8(at, kind);
     this.#numbers.setUint8(at + 1, (isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0));
+    this.#message(FrameType.Open, id, 2, head, isUtf8, body);
   }
 
   reply(
@@ -63,28 +68,36 @@ export class FrameWriter {
     body: Uint8Array | string | null,
     isComplete: boolean,
   ): void {
-    const at = this.#message(FrameType.Reply, id, 3, head, isUtf8, body);
+    const at = this.#reserveMessage(3, head, isUtf8, body) + HEADER_BYTES;
     this.#numbers.setUint16(at, status, true);
     this.#numbers.setUint8(at + 2, (isComplete ? FLAG_END : 0) | (isUtf8 ? FLAG_UTF8 : 0));
+    this.#message(FrameType.Reply, id, 3, head, isUtf8, body);
   }
 
   /** Chunks that follow each other share a frame: what the other end reads then lies mostly in buffers of its own, without a header. */
   data(id: number, bytes: Uint8Array): void {
-    const copiedBytes = bytes.length < BY_REFERENCE_BYTES ? bytes.length : 0;
-    if (this.#dataId === id && this.#dataBytes + bytes.length <= MAX_DATA_BYTES) {
-      this.#reserve(copiedBytes);
-      this.#dataBytes += bytes.length;
+    const { length } = bytes;
+    const isCopied = length < BY_REFERENCE_BYTES;
+    const isJoined = this.#dataId === id && this.#dataBytes + length <= MAX_DATA_BYTES;
+    const headerBytes = isJoined ? 0 : HEADER_BYTES;
+    const at = this.#reserve(headerBytes + (isCopied ? length : 0));
+    const end = at + headerBytes;
+    if (!isJoined) this.#header(at, length, FrameType.Data, id);
+    if (isCopied) {
+      this.#slab.set(bytes, end);
+      this.#end = end + length;
+    } else {
+      this.#later(end, bytes);
+    }
+    if (isJoined) {
+      this.#dataBytes += length;
       this.#dataNumbers.setUint32(this.#dataAt, this.#dataBytes, true);
     } else {
-      const at = this.#reserve(HEADER_BYTES + copiedBytes);
-      this.#header(at, bytes.length, FrameType.Data, id);
-      this.#end = at + HEADER_BYTES;
       this.#dataId = id;
-      this.#dataBytes = bytes.length;
+      this.#dataBytes = length;
       this.#dataAt = at;
       this.#dataNumbers = this.#numbers;
     }
-    this.#body(bytes);
   }
 
   end(id: number): void {
@@ -146,7 +159,14 @@ export class FrameWriter {
     this.#end = at + HEADER_BYTES + length;
   }
 
-  /** A frame with a head and perhaps a body; returns where its `fixed` bytes go. */
+  /** Makes room for a frame with a head and perhaps a body, and returns where it begins. Behind its header stand the `fixed` bytes. */
+  #reserveMessage(fixed: number, head: string, isUtf8: boolean, body: Uint8Array | string | null): number {
+    const headSize = isUtf8 ? head.length * 3 : head.length;
+    const copiedSize = body === null ? 0 : typeof body === 'string' ? body.length * 3 : copiedBytes(body);
+    return this.#reserve(HEADER_BYTES + fixed + 4 + headSize + copiedSize);
+  }
+
+  /** The frame that room was made for, whose `fixed` bytes are written. */
   #message(
     type: FrameType,
     id: number,
@@ -154,45 +174,35 @@ export class FrameWriter {
     head: string,
     isUtf8: boolean,
     body: Uint8Array | string | null,
-  ): number {
-    const headSize = isUtf8 ? head.length * 3 : head.length;
-    const bodySize = body === null ? 0 : typeof body === 'string' ? body.length * 3 : body.length;
-    const isCopied = typeof body === 'string' || bodySize < BY_REFERENCE_BYTES;
-    const at = this.#reserve(HEADER_BYTES + fixed + 4 + headSize + (isCopied ? bodySize : 0));
-    const fixedAt = at + HEADER_BYTES;
-    const headAt = fixedAt + fixed + 4;
+  ): void {
+    const at = this.#end;
     const slab = this.#slab;
+    const headAt = at + HEADER_BYTES + fixed + 4;
     const headLength = slab.write(head, headAt, isUtf8 ? 'utf8' : 'latin1');
-    this.#numbers.setUint32(fixedAt + fixed, headLength, true);
-    this.#end = headAt + headLength;
-    let bodyLength = bodySize;
-    if (typeof body === 'string') {
-      bodyLength = slab.write(body, this.#end, 'utf8');
-      this.#end += bodyLength;
-    }
+    this.#numbers.setUint32(headAt - 4, headLength, true);
+    const bodyAt = headAt + headLength;
+    let bodyLength = 0;
+    if (typeof body === 'string') bodyLength = slab.write(body, bodyAt, 'utf8');
+    else if (body !== null) bodyLength = body.length;
     this.#header(at, fixed + 4 + headLength + bodyLength, type, id);
-    if (body !== null && typeof body !== 'string') {
-      // The caller writes the fixed bytes into the slab that is current now, so a large body is added after them.
-      if (isCopied) this.#body(body);
-      else this.#later(body, slab);
-    }
-    return fixedAt;
-  }
-
-  /** Seals the slab behind a head and puts the body after it; the sealed part is a view, so the fixed bytes may still be written. */
-  #later(body: Uint8Array, slab: Buffer): void {
-    if (this.#end > this.#start) this.#parts.push(slab.subarray(this.#start, this.#end));
-    this.#start = this.#end;
-    this.#parts.push(asBuffer(body));
-  }
-
-  #body(bytes: Uint8Array): void {
-    if (bytes.length < BY_REFERENCE_BYTES) {
-      this.#slab.set(bytes, this.#end);
-      this.#end += bytes.length;
+    if (body === null || typeof body === 'string') {
+      this.#end = bodyAt + bodyLength;
+    } else if (copiedBytes(body) === bodyLength) {
+      slab.set(body, bodyAt);
+      this.#end = bodyAt + bodyLength;
     } else {
-      this.#later(bytes, this.#slab);
+      this.#later(bodyAt, body);
     }
+  }
+
+  /** Ends what has been gathered at `end`, and puts the bytes behind it. */
+  #later(end: number, bytes: Uint8Array): void {
+    const before = end > this.#start ? this.#slab.subarray(this.#start, end) : undefined;
+    const part = asBuffer(bytes);
+    this.#start = end;
+    this.#end = end;
+    if (before !== undefined) this.#parts.push(before);
+    this.#parts.push(part);
   }
 
   #header(at: number, length: number, type: FrameType, id: number): void {
@@ -206,9 +216,12 @@ export class FrameWriter {
   #reserve(bytes: number): number {
     if (this.#slab.length - this.#end < bytes) {
       this.#seal();
-      this.#slabBytes = Math.min(SLAB_BYTES, this.#slabBytes * SLAB_GROWTH);
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(this.#slabBytes, bytes));
-      this.#numbers = new DataView(this.#slab.buffer);
+      const slabBytes = Math.min(SLAB_BYTES, this.#slabBytes * SLAB_GROWTH);
+      const slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, bytes));
+      const numbers = new DataView(slab.buffer);
+      this.#slabBytes = slabBytes;
+      this.#slab = slab;
+      this.#numbers = numbers;
       this.#start = 0;
       this.#end = 0;
     }
@@ -219,4 +232,9 @@ export class FrameWriter {
     if (this.#end > this.#start) this.#parts.push(this.#slab.subarray(this.#start, this.#end));
     this.#start = this.#end;
   }
+}
+
+/** How many bytes of a body go into the slab: none, or all of them. */
+function copiedBytes(body: Uint8Array): number {
+  return body.length < BY_REFERENCE_BYTES ? body.length : 0;
 }

@@ -181,8 +181,8 @@ export class OutgoingBody implements SpliceSource {
   /** The peer is notified of the end of a spliced body too, although it sees none of its bytes. */
   #finish(): void {
     const { id, carrier } = this.#owner;
-    this.#state = 'over';
     carrier.writer.end(id);
+    this.#state = 'over';
     carrier.scheduleFlush();
     this.#splice?.end();
     this.#owner.forgetIfOver();

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
+import { exitDetail, TORN_EXIT } from '../../src/isolate/exit-codes.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
@@ -119,3 +120,16 @@ test('Channel.block() returns when the connection ends', t => {
   channel.block({ exchange: exchange.id, onSignal() {} }, () => false);
   t.pass();
 });
+
+onLinux(
+  'an end whose writing is broken off by the end of its stack is told so, and does not take the connection for closed',
+  async t => {
+    const program = fileURLToPath(new URL('./programs/torn-end.js', import.meta.url));
+    const child = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'pipe'] });
+    const exited = new Promise(resolve => child.once('exit', resolve));
+    child.stdio[3]?.on('error', () => {});
+    t.is(await exited, TORN_EXIT);
+    t.regex(exitDetail(`worker exited with code: ${TORN_EXIT}`), /the end of its stack/);
+    t.is(exitDetail('worker exited with code: 1'), 'worker exited with code: 1');
+  },
+);

@@ -174,3 +174,77 @@ test('FrameWriter writes any frames in their order, however many slabs they take
   );
   t.pass();
 });
+
+test('FrameWriter gathers a frame as a whole or not at all when the stack ends in the middle of a call', t => {
+  const small = Buffer.alloc(100, 'a');
+  const large = kibibytes(20);
+  const text = 'é'.repeat(300);
+  const calls: readonly ((writer: FrameWriter, id: number) => void)[] = [
+    (writer, id) => writer.open(id, 1, text, true, small, true),
+    (writer, id) => writer.open(id, 1, 'head', false, large, true),
+    (writer, id) => writer.reply(id, 200, text, true, 'a body', true),
+    (writer, id) => writer.data(id, small),
+    (writer, id) => writer.data(id, large),
+    (writer, id) => writer.signal(id, 1, text),
+    (writer, id) => writer.reset(id, text),
+    (writer, id) => writer.credit(id, 5),
+    (writer, id) => writer.end(id),
+  ];
+  let failed = 0;
+  for (const call of calls) {
+    for (let pad = 0; pad < 16; pad++) {
+      const writer = new FrameWriter();
+      const written: number[] = [];
+      let id = 0;
+      const here = (): void => {
+        id++;
+        try {
+          call(writer, id);
+          written.push(id);
+        } catch {
+          failed++;
+        }
+      };
+      const dive = (...padding: number[]): void => {
+        try {
+          dive();
+        } catch {
+          // This is the end of the stack.
+        }
+        if (padding.length > 0 || id < 40) here();
+      };
+      dive(...new Array<number>(pad).fill(0));
+      const ids = frameTexts(writer.take()).map(frame => Number(/\d+/.exec(frame)?.[0]));
+      t.deepEqual(ids, written);
+    }
+  }
+  t.true(failed > 100, `${failed}`);
+});
+
+test('FrameWriter.data() joins a chunk as a whole or not at all when the stack ends in the middle', t => {
+  for (const length of [100, 20 * KIBIBYTE]) {
+    const chunk = Buffer.alloc(length, 'a');
+    const writer = new FrameWriter();
+    let bytes = 0;
+    let attempts = 0;
+    const dive = (): void => {
+      try {
+        dive();
+      } catch {
+        // This is the end of the stack.
+      }
+      if (attempts++ > 200) return;
+      writer.data(2, chunk);
+      bytes += length;
+    };
+    dive();
+    writer.end(2);
+    t.true(bytes > 0 && bytes < attempts * length);
+    const frames = frameTexts(writer.take());
+    t.is(frames.pop(), 'end 2');
+    t.is(
+      frames.map(frame => Number(/^data 2 \[(\d+)\]$/.exec(frame)?.[1])).reduce((a, b) => a + b),
+      bytes,
+    );
+  }
+});

@@ -26,6 +26,7 @@ import { OpError } from '../ops/arguments.js';
 import type { ExchangeHost } from '../ops/exchange.js';
 import { MessageReader } from '../ops/message-reader.js';
 import { Ev } from '../ops/table.js';
+import { checkStack } from '../stack-left.js';
 import { BlockingCall } from './blocking-call.js';
 import { eventTurn } from './event-turn.js';
 import { NO_CALLS, OpenInvocation } from './open-invocation.js';
@@ -144,13 +145,15 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   /** Acknowledgements go out at once: they hold whatever becomes of the handler. */
   queueWord({ id }: GuestExchange, word: QueueWord, index: number, delaySeconds: number): void {
+    const isAtOnce = word === QueueWord.Ack || word === QueueWord.AckAll;
+    if (isAtOnce) checkStack();
     const payload = Buffer.allocUnsafe(QUEUE_WORD_BYTES);
     payload[0] = word;
     payload.writeUInt32LE(index, 1);
     payload.writeDoubleLE(delaySeconds, 5);
     const { channel } = this.#parts;
     channel?.signal(id, SignalKind.QueueWord, payload);
-    if (word === QueueWord.Ack || word === QueueWord.AckAll) channel?.flushNow();
+    if (isAtOnce) channel?.flushNow();
   }
 
   handled({ id }: GuestExchange): void {
@@ -221,6 +224,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     if (mayBlock === undefined)
       throw new OpError('Error', 'Calls cannot be waited for on this system', 'EDGE_NOT_SUPPORTED');
     if (!mayBlock) throw new OpError('Error', 'The isolate has too much to send at the moment', 'EDGE_OVERLOADED');
+    checkStack();
     const { meter } = this.#parts;
     const call = new BlockingCall();
     const answer = meter.standing(() => call.run(channel, id, service, `${id}\n${head}`, body));

@@ -3,7 +3,7 @@ import process from 'node:process';
 import { blockingDescriptorTransport } from '../../../src/protocol/blocking-transport.js';
 
 const [written = 0, expected = 0] = process.argv.slice(2).map(Number);
-const transport = blockingDescriptorTransport(3);
+const transport = blockingDescriptorTransport(3, () => {});
 let seen = 0;
 let isInOrder = true;
 let isDone = false;
