@@ -1,6 +1,7 @@
 /** The gates of one object: what its storage closes, and what waits for them. */
+import { Barrier } from '../barrier.ts';
 import { holdLeaving } from '../output-gate.ts';
-import { arrayPush, ErrorCtor, promiseThen } from '../primordials.ts';
+import { ErrorCtor, promiseThen } from '../primordials.ts';
 
 export interface ObjectGates {
   /** Closes the input gate: no event of the object is delivered until the returned function was called. Calls nest. */
@@ -25,10 +26,10 @@ export class Gates implements ObjectGates {
   readonly #onOpen: () => void;
   readonly #onBroken: (error: unknown) => void;
   #closed = 0;
-  #unwritten = 0;
-  #unsent = 0;
-  #waiting: (() => void)[] = [];
-  #waitingToSend: (() => void)[] = [];
+  /** Writes, until they are on disk. */
+  readonly #written = new Barrier();
+  /** Writes, until they are on their way to the host. */
+  readonly #sent = new Barrier();
   #isBroken = false;
 
   /**
@@ -45,7 +46,7 @@ export class Gates implements ObjectGates {
   }
 
   get isOutputOpen(): boolean {
-    return this.#unwritten === 0;
+    return this.#written.isOpen;
   }
 
   closeInput(): () => void {
@@ -62,60 +63,44 @@ export class Gates implements ObjectGates {
   holdOutput(written: Promise<void>, sent: Promise<void> = written): void {
     holdLeaving(written);
     if (isHeldByHost) {
-      this.#unsent++;
+      const number = this.#sent.begin();
       promiseThen(
         sent,
-        () => {
-          if (--this.#unsent === 0) this.#releaseToSend();
-        },
+        () => this.#sent.end(number),
         // What waits is released when the object is broken, which follows.
         () => {},
       );
     }
-    this.#unwritten++;
+    const number = this.#written.begin();
     promiseThen(
       written,
-      () => {
-        if (--this.#unwritten === 0) this.#release();
-      },
+      () => this.#written.end(number),
       (error: unknown) => {
         // First, so that what waits finds the object broken.
         this.#onBroken(error);
-        if (--this.#unwritten === 0) this.#release();
+        this.#written.end(number);
       },
     );
   }
 
-  /** Calls the listener when every write so far is on disk, or the object is broken. */
+  /** Calls the listener when every write so far is on disk, or the object is broken. Writes that follow are not waited for. */
   whenWritten(listener: () => void): void {
-    if (this.#unwritten === 0 || this.#isBroken) listener();
-    else arrayPush(this.#waiting, listener);
+    if (this.#isBroken) listener();
+    else this.#written.wait(listener);
   }
 
   /** Calls the listener when an answer may be handed to the host: all writes so far are on their way, where the host keeps it back, or on disk. */
   whenSent(listener: () => void): void {
     if (!isHeldByHost) this.whenWritten(listener);
-    else if (this.#unsent === 0 || this.#isBroken) listener();
-    else arrayPush(this.#waitingToSend, listener);
+    else if (this.#isBroken) listener();
+    else this.#sent.wait(listener);
   }
 
   /** The object was reset: its storage is not to be used any more. */
   break(): void {
     this.#isBroken = true;
-    this.#release();
-    this.#releaseToSend();
-  }
-
-  #releaseToSend(): void {
-    const waiting = this.#waitingToSend;
-    this.#waitingToSend = [];
-    for (let i = 0; i < waiting.length; i++) waiting[i]?.();
-  }
-
-  #release(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (let i = 0; i < waiting.length; i++) waiting[i]?.();
+    this.#written.releaseAll();
+    this.#sent.releaseAll();
   }
 
   #requireLive(): void {

@@ -3,8 +3,9 @@ import { JOIN } from '../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../bindings/service-id.ts';
 import { Op } from '../../isolate/ops/table.ts';
 import { op } from '../bridge.ts';
-import { openCall } from '../calls.ts';
-import { TypeErrorCtor } from '../primordials.ts';
+import { callOpen } from '../call-service.ts';
+import type { CallReply } from '../calls.ts';
+import { arrayPush, TypeErrorCtor } from '../primordials.ts';
 import { isObject } from '../web/base/idl.ts';
 import { HostLink } from './host-link.ts';
 import type { Link } from './link.ts';
@@ -33,10 +34,14 @@ class FetchedLink implements Link {
   close(): void {}
 }
 
-/** A socket that sleeps in the host, with its client at the other end. Who accepts it here is that client. */
+/**
+ * A socket that sleeps in the host. Code that accepts it here becomes its client. As any other call, the acceptance waits until the writes before it are
+ * on disk, and messages that are sent meanwhile wait behind it.
+ */
 class HandedLink implements Link {
   readonly number: number;
   readonly #owner: SocketState;
+  #waiting: ((link: Link) => void)[] = [];
 
   constructor(number: number, owner: SocketState) {
     this.number = number;
@@ -46,20 +51,30 @@ class HandedLink implements Link {
   /** It was accepted. */
   start(): void {
     const owner = this.#owner;
-    const call = openCall(Op.CallStream, ServiceId.ObjectSockets, `${JOIN}\n\n{"w":${this.number}}`, undefined, {
-      onReply: () => link.start(),
+    let link: HostLink | undefined;
+    const reply: CallReply = {
+      onReply: () => link?.start(),
       onFailed: makeError => {
         const error = makeError();
         owner.onLost(isObject(error) && 'message' in error ? `${error.message}` : '');
       },
+    };
+    callOpen(ServiceId.ObjectSockets, `${JOIN}\n\n{"w":${this.number}}`, reply, exchange => {
+      link = new HostLink(exchange, owner, () => {});
+      owner.link = link;
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (let i = 0; i < waiting.length; i++) waiting[i]?.(link);
     });
-    const link = new HostLink(call.exchange, owner, () => {});
-    owner.link = link;
   }
 
-  // It cannot send before it is accepted.
-  send(): void {}
-  close(): void {}
+  send(data: string | Uint8Array): void {
+    arrayPush(this.#waiting, link => link.send(data));
+  }
+
+  close(code: number, reason: string): void {
+    arrayPush(this.#waiting, link => link.close(code, reason));
+  }
 }
 
 /** The socket of an object that has accepted it to sleep, for the response of a fetch. */

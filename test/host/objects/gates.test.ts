@@ -313,3 +313,33 @@ for (const isolation of ISOLATIONS) {
     },
   );
 }
+
+const ROOM = `import { StatefulObject } from 'edgehost:workers';
+export class Room extends StatefulObject {
+  write() { this.ctx.storage.put('key', '${MARK}'); }
+  fetch(request) {
+    const [client, server] = Object.values(new WebSocketPair());
+    this.ctx.acceptWebSocket(server);
+    return new Response(null, { status: 101, webSocket: client });
+  }
+  webSocketMessage(ws, message) { this.write(); ws.send(message); }
+}
+export default { fetch: (request, env) => env.ROOM.getByName('a').fetch(request) };`;
+
+test.serial('a message of a WebSocket does not wait for writes that follow it', async t => {
+  const host = newHost(t, { services: 'inline' });
+  const fn = await host.load(ROOM, { name: 'rooms', routes: ['*/*'], objects: { ROOM: 'Room' } });
+  const socket = await connected(t, await serveSockets(t, host));
+  valve.close();
+  socket.send('sent');
+  const came = nextMessage(socket);
+  await valve.arrival();
+  const following = Promise.resolve(fn.objects('Room').getByName('a').rpc.write());
+  // Only the write of the message is let through. The other one waits behind it.
+  await new Promise(resolve => setTimeout(resolve, 100));
+  valve.releaseFirst();
+  await valve.arrival();
+  t.is(await came, 'sent');
+  valve.release();
+  await following;
+});

@@ -40,6 +40,11 @@ export class Valve {
     for (const { resolve } of this.#held.splice(0)) resolve();
   }
 
+  /** Lets the first write that waits through, and no other. */
+  releaseFirst(): void {
+    this.#held.shift()?.resolve();
+  }
+
   fail(): void {
     this.#isOpen = true;
     for (const { reject } of this.#held.splice(0)) reject(new EdgeError('EDGE_STORAGE_FULL', 'No space is left'));

@@ -97,8 +97,14 @@ export class Outbox {
       if (owner === undefined || owner === currentInvocation() || !this.#flushIn(owner)) this.#fail(error);
       return;
     }
-    if (this.#entries.length > 0) gates.whenWritten(() => this.#flush());
-    else this.#done();
+    const { length } = this.#entries;
+    if (length === 0) this.#done();
+    else
+      gates.whenWritten(() => {
+        // Nothing is taken meanwhile, and writes that follow are not waited for.
+        this.#passed = length;
+        this.#flush();
+      });
   }
 
   /** Goes on in a turn of the invocation, or when it has ended before. False when it is over. */
