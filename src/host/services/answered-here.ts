@@ -1,6 +1,6 @@
 /** What the services ask the application to answer: calls of its own code, fetches of its own functions, and the spans of traced calls. */
 import type { HopRequest, LocalSend } from '../../bindings/egress/transport.js';
-import type { CallOrigin, ServiceBody } from '../../bindings/service.js';
+import type { CallOrigin, Service, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../protocol/exchange-io.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
@@ -24,6 +24,8 @@ export interface AnsweredHereParts {
 
 export class AnsweredHere {
   readonly #parts: AnsweredHereParts;
+  /** The last turns that are waited for. */
+  readonly #turns = new Map<HostShare, Promise<unknown>>();
 
   constructor(parts: AnsweredHereParts) {
     this.#parts = parts;
@@ -56,18 +58,30 @@ export class AnsweredHere {
   }
 
   async #call(exchange: Exchange, io: ExchangeIo, head: string, isComplete: boolean): Promise<void> {
-    const fields = head.split('\n', 7);
-    const [key = '', connection = '', id = '', service = '', method = '', binding = '', trace = ''] = fields;
+    const [key = '', , , service = '', , binding = ''] = head.split('\n', 6);
     const fn = this.#parts.function(Number(key));
     const answering = fn?.services.get(Number(service))?.services.get(binding);
     if (fn === undefined || answering === undefined)
       throw new TypeError(`The function has no binding ${JSON.stringify(binding)}`);
     // The services have read them as they came, and all accounts share the connection.
     const share = this.#parts.share(fn.record.account);
-    const turn = share?.turn();
-    if (turn !== undefined) await turn;
+    const answer = (): Promise<void> => this.#answerCall(exchange, io, head, isComplete, fn, answering, share);
+    await this.#inTurn(share, answer);
+  }
+
+  async #answerCall(
+    exchange: Exchange,
+    io: ExchangeIo,
+    head: string,
+    isComplete: boolean,
+    fn: RemoteFunction,
+    answering: Service,
+    share: HostShare | undefined,
+  ): Promise<void> {
     if (exchange.isFinished) return;
     const began = performance.now();
+    const fields = head.split('\n', 7);
+    const [, connection = '', id = '', , method = '', , trace = ''] = fields;
     const traceHeaders: string[] = JSON.parse(trace); // written by the services, as is what follows
     const argumentText = head.slice(fields.join('\n').length + 1);
     const args: unknown = JSON.parse(argumentText);
@@ -95,6 +109,19 @@ export class AnsweredHere {
     }
   }
 
+  /** Begins the work when its account may continue. Works of one account begin in order: one that finds no debt still waits for those before it. */
+  async #inTurn(share: HostShare | undefined, work: () => Promise<void>): Promise<void> {
+    const before = share && this.#turns.get(share);
+    const turn = before === undefined ? share?.turn() : before.then(() => share?.turn());
+    if (share === undefined || turn === undefined) return work();
+    const begins = turn.then(() => {
+      if (this.#turns.get(share) === begins) this.#turns.delete(share);
+      return { done: work() };
+    });
+    this.#turns.set(share, begins);
+    await (await begins).done;
+  }
+
   #route({ key, connection, id, url: text }: LocalHead): { send: LocalSend; work: CallWork } | undefined {
     const fn = this.#parts.function(key);
     if (fn === undefined) return undefined;
@@ -108,8 +135,17 @@ export class AnsweredHere {
   async #local(exchange: Exchange, io: ExchangeIo, head: LocalHead, isComplete: boolean): Promise<void> {
     const fn = this.#parts.function(head.key);
     const share = fn && this.#parts.share(fn.record.account);
-    const turn = share?.turn();
-    if (turn !== undefined) await turn;
+    await this.#inTurn(share, () => this.#answerLocal(exchange, io, head, isComplete, fn, share));
+  }
+
+  async #answerLocal(
+    exchange: Exchange,
+    io: ExchangeIo,
+    head: LocalHead,
+    isComplete: boolean,
+    fn: RemoteFunction | undefined,
+    share: HostShare | undefined,
+  ): Promise<void> {
     if (exchange.isFinished) return;
     const began = performance.now();
     const route = this.#route(head);

@@ -5,6 +5,9 @@
  *     a call --its invocation was announced--> answered
  *     a call --it was not--> held, the application is asked --it is open--> answered
  *                                                         --it is not--> failed
+ *
+ * Calls are answered in the order in which they come, whichever invocations they belong to: those behind a call that is held wait for it. Messages and
+ * writes of a stateful object are made by different invocations, and rely on it.
  */
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import { CrossSplices } from '../../protocol/cross-splice.js';
@@ -36,8 +39,9 @@ export interface CallsOwner {
   closed(connection: number, error: ProtocolError | undefined): void;
 }
 
-/** A call of an invocation that the application is asked about. */
+/** A call of an invocation that the application is asked about, or behind such a call. */
 interface HeldCall {
+  readonly id: number;
   readonly exchange: Exchange;
   /** The number of the service, and whether it is made once more. */
   readonly kind: number;
@@ -63,7 +67,10 @@ export class CellCalls implements ChannelOwner, ServedConnection {
   readonly #invocations = new IdTable<ServedInvocation>();
   /** Of invocations that are announced next. */
   readonly #owners = new Map<number, () => SubrequestMeter | undefined>();
-  readonly #held = new Map<number, HeldCall[]>();
+  /** Invocations that the application is asked about. */
+  readonly #asked = new Set<number>();
+  /** Calls that wait, and invocations that are to be finished behind their calls. */
+  #held: (HeldCall | ServedInvocation)[] = [];
   /** Invocations that are over, until the isolate has said that it is done with them. */
   readonly #ending: { readonly invocation: ServedInvocation; readonly untilMs: number }[] = [];
   readonly #splices: CrossSplices;
@@ -103,18 +110,12 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     this.#owners.delete(id);
     const invocation = new ServedInvocation(id, this.#function, this, trace, owner);
     this.#invocations.set(id, invocation);
-    const held = this.#held.get(id);
-    if (held === undefined) return;
-    this.#held.delete(id);
-    for (const { exchange, kind, head, isComplete } of held) {
-      if (!exchange.isFinished) this.#guard(() => invocation.answer(exchange, kind, head, isComplete));
-    }
+    if (this.#asked.delete(id)) this.#answerHeld();
   }
 
   /** The application does not know the invocation: it is over. */
   unknown(id: number): void {
-    for (const { exchange } of this.#held.get(id) ?? []) exchange.fail(OVER);
-    this.#held.delete(id);
+    if (this.#asked.delete(id)) this.#answerHeld();
     const now = performance.now();
     if (now - this.#unknownSinceMs > UNKNOWN_WITHIN_MS) {
       this.#unknownSinceMs = now;
@@ -135,7 +136,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     const invocation = this.#invocations.get(id);
     if (invocation === undefined) return;
     invocation.isOver = true;
-    if (invocation.isDone || isAtRest || this.#channel.isClosed) this.#finish(invocation);
+    if (invocation.isDone || isAtRest || this.#channel.isClosed) this.#finishBehind(invocation);
     else {
       this.#ending.push({ invocation, untilMs: performance.now() + DONE_WITHIN_MS });
       this.#timer ??= setTimeout(this.#endLate, DONE_WITHIN_MS).unref();
@@ -188,20 +189,38 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     const head = text.slice(at + 1);
     if (isComplete) exchange.buffer(body);
     const invocation = this.#invocations.get(id);
-    if (invocation !== undefined) {
+    if (invocation !== undefined && this.#held.length === 0) {
       invocation.answer(exchange, kind, head, isComplete);
       return;
     }
+    this.#held.push({ id, exchange, kind, head, isComplete });
+    if (invocation === undefined && !this.#asked.has(id)) this.#ask(at < 0 ? -1 : id);
+  }
+
+  #ask(id: number): void {
     // The application is asked by a number of 32 bits.
-    if (at < 0 || id !== id >>> 0) throw new ProtocolError('A call names no invocation');
-    const held = this.#held.get(id);
-    if (held !== undefined) {
-      held.push({ exchange, kind, head, isComplete });
-      return;
-    }
-    if (this.#held.size >= MAX_ASKED) throw new ProtocolError(`Calls name ${MAX_ASKED} invocations that are not known`);
-    this.#held.set(id, [{ exchange, kind, head, isComplete }]);
+    if (id !== id >>> 0) throw new ProtocolError('A call names no invocation');
+    if (this.#asked.size >= MAX_ASKED)
+      throw new ProtocolError(`Calls name ${MAX_ASKED} invocations that are not known`);
+    this.#asked.add(id);
     this.#owner.asks(this.number, id);
+  }
+
+  /** The application has answered about an invocation. */
+  #answerHeld(): void {
+    for (let next = this.#held[0]; next !== undefined; next = this.#held[0]) {
+      if (next instanceof ServedInvocation) {
+        this.#held.shift();
+        this.#finish(next);
+        continue;
+      }
+      const { id, exchange, kind, head, isComplete } = next;
+      if (this.#asked.has(id)) return;
+      this.#held.shift();
+      const invocation = this.#invocations.get(id);
+      if (invocation === undefined) exchange.fail(OVER);
+      else if (!exchange.isFinished) this.#guard(() => invocation.answer(exchange, kind, head, isComplete));
+    }
   }
 
   onSignal(id: number, kind: number, payload: Buffer): void {
@@ -216,7 +235,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     const invocation = this.#invocations.get(id);
     if (invocation === undefined) {
       // The application is being asked about it, and it is over in the isolate before the answer is here.
-      if (!this.#held.has(id)) this.#channel.futileFrame();
+      if (!this.#asked.has(id)) this.#channel.futileFrame();
       return;
     }
     switch (kind) {
@@ -228,14 +247,15 @@ export class CellCalls implements ChannelOwner, ServedConnection {
         return;
       case SignalKind.Done:
         invocation.isDone = true;
-        if (invocation.isOver) this.#finish(invocation);
+        if (invocation.isOver) this.#finishBehind(invocation);
         return;
       default:
     }
   }
 
   onClose(error: ProtocolError | undefined): void {
-    this.#held.clear();
+    this.#held = [];
+    this.#asked.clear();
     this.#splices.close();
     clearTimeout(this.#timer);
     for (const invocation of this.#invocations.values()) if (invocation.isOver) this.#finish(invocation);
@@ -253,6 +273,12 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     }
     if (late !== undefined) this.#timer = setTimeout(this.#endLate, Math.max(1, late.untilMs - now)).unref();
   });
+
+  /** Its calls may wait: they are answered first. */
+  #finishBehind(invocation: ServedInvocation): void {
+    if (this.#held.length === 0) this.#finish(invocation);
+    else this.#held.push(invocation);
+  }
 
   #finish(invocation: ServedInvocation): void {
     if (!this.#invocations.has(invocation.id)) return;

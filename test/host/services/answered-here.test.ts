@@ -10,9 +10,10 @@ import { ServicesAsk } from '../../../src/services/control.js';
 const NOTHING = { onOpen() {}, onSignal() {}, onClose() {} };
 const CALLS = 3;
 
-test('a call waits for the turn of its account, and charges what it takes', async t => {
+test('calls wait for the turns of their account in their order, and charge what they take', async t => {
   let called = 0;
   let charged = 0;
+  let isInDebt = true;
   const waiting: (() => void)[] = [];
   // What AnsweredHere uses of a function and of a share.
   const fn = {
@@ -21,7 +22,7 @@ test('a call waits for the turn of its account, and charges what it takes', asyn
     checkUrl() {},
   } as unknown as RemoteFunction;
   const share = {
-    turn: () => new Promise<void>(resolve => waiting.push(resolve)),
+    turn: () => (isInDebt ? new Promise<void>(resolve => waiting.push(resolve)) : undefined),
     charge: () => charged++,
     bytes: { countHeap() {} },
   } as unknown as HostShare;
@@ -40,29 +41,38 @@ test('a call waits for the turn of its account, and charges what it takes', asyn
       void here.answer(exchange, kind, head, body, isComplete, () => 0),
   });
   const channel = new Channel(near, 'isolate', NOTHING);
-  const answers: Promise<string>[] = [];
-  for (let call = 0; call < CALLS; call++) {
+  const call = (): Promise<string> => {
     const exchange = channel.open(ServicesAsk.Call, '1\n0\n2\n9\ncall\nB\n[]\n{}', true, null, true);
-    answers.push(
-      new Promise(resolve => {
-        const ignore = (): void => {};
-        const onReply = (_status: number, head: string): void => resolve(head);
-        exchange.listener = {
-          onReply,
-          onData: ignore,
-          onCredit: ignore,
-          onSent: ignore,
-          onStop: ignore,
-          onFail: resolve,
-        };
-      }),
-    );
-  }
-  while (waiting.length < CALLS) await new Promise(resolve => setImmediate(resolve));
-  t.is(called, 0);
+    return new Promise(resolve => {
+      const ignore = (): void => {};
+      const onReply = (_status: number, head: string): void => resolve(head);
+      exchange.listener = {
+        onReply,
+        onData: ignore,
+        onCredit: ignore,
+        onSent: ignore,
+        onStop: ignore,
+        onFail: resolve,
+      };
+    });
+  };
+  const answers = Array.from({ length: CALLS }, call);
+  const rounds = async (): Promise<void> => {
+    for (let round = 0; round < 5; round++) await new Promise(resolve => setImmediate(resolve));
+  };
+  await rounds();
+  t.deepEqual([called, waiting.length], [0, 1]);
   waiting.shift()?.();
   t.is(await answers[0], '1');
-  t.deepEqual([called, charged], [1, 1]);
-  for (const go of waiting) go();
-  t.deepEqual(await Promise.all(answers), ['1', '2', '3']);
+  await rounds();
+  // The first was charged before the second has asked.
+  t.deepEqual([called, charged, waiting.length], [1, 1, 1]);
+  // There is no debt any more when the last one comes: it waits behind the others all the same.
+  isInDebt = false;
+  const last = call();
+  await rounds();
+  t.is(called, 1);
+  waiting.shift()?.();
+  t.deepEqual(await Promise.all([...answers, last]), ['1', '2', '3', '4']);
+  t.is(await call(), '5');
 });
