@@ -19,21 +19,26 @@ const STRING_BYTES = 24;
 export function heapBytesOf(value: unknown, textLength: number): number {
   if (textLength < LOOKED_INTO_FROM) return textLength * MAX_PER_CHARACTER;
   let bytes = 0;
-  // No recursion: a peer that nests deeply would exhaust the stack.
-  const pending: unknown[] = [value];
-  while (pending.length > 0) {
-    const next = pending.pop();
-    if (typeof next === 'string') bytes += STRING_BYTES + next.length * 2;
-    else if (Array.isArray(next)) {
-      bytes += OBJECT_BYTES + next.length * SLOT_BYTES;
-      for (const item of next) pending.push(item);
-    } else if (typeof next === 'object' && next !== null) {
-      bytes += OBJECT_BYTES;
-      for (const [key, item] of Object.entries(next)) {
-        bytes += PROPERTY_BYTES + STRING_BYTES + key.length * 2;
-        pending.push(item);
-      }
-    } else bytes += STRING_BYTES;
+  // No recursion: a peer that nests deeply would exhaust the stack. Only arrays and objects wait, since most values are neither.
+  const pending: object[] = [];
+  const count = (item: unknown): void => {
+    if (typeof item === 'string') bytes += STRING_BYTES + item.length * 2;
+    else if (typeof item === 'object' && item !== null) pending.push(item);
+    else bytes += STRING_BYTES;
+  };
+  count(value);
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    bytes += OBJECT_BYTES;
+    if (Array.isArray(next)) {
+      bytes += next.length * SLOT_BYTES;
+      for (const item of next) count(item);
+      continue;
+    }
+    const properties = next as { readonly [name: string]: unknown }; // every object can be read from
+    for (const key of Object.keys(properties)) {
+      bytes += PROPERTY_BYTES + STRING_BYTES + key.length * 2;
+      count(properties[key]);
+    }
   }
   return bytes;
 }

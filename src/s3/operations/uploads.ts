@@ -1,3 +1,4 @@
+import { setImmediate as nextRound } from 'node:timers/promises';
 import type {
   BucketEngine,
   CompletedUpload,
@@ -29,6 +30,8 @@ import { partNumber } from './parameters.js';
 
 /** The most parts of one upload. */
 const PARTS_MAX = BUCKET_LIMITS.partNumber;
+/** Other work has its turn after so much of the main thread. */
+const SLICE_MS = 2;
 
 /** Uploads in parts: begin, upload a part, complete, abort. Each may as well have begun at another endpoint of the bucket. */
 
@@ -79,7 +82,7 @@ export async function uploadPart(context: OperationContext, bucket: BucketEngine
 }
 
 export async function completeUpload(context: OperationContext, bucket: BucketEngine, key: string): Promise<S3Answer> {
-  const named = readParts(await context.receiveXml('CompleteMultipartUpload', PARTS_MAX * 5 + 1));
+  const named = await readParts(await context.receiveXml('CompleteMultipartUpload', PARTS_MAX * 5 + 1));
   const uploadId = context.request.query.get('uploadId') ?? '';
   let made: CompletedUpload;
   try {
@@ -163,17 +166,27 @@ interface NamedPart {
   readonly checksums: ReadonlyMap<ChecksumAlgorithm, string>;
 }
 
-function readParts(request: ParsedElement | undefined): NamedPart[] {
-  const parts = (request?.elements('Part') ?? []).map(readPart);
-  if (parts.length < 1 || parts.length > PARTS_MAX) {
+/** In slices: ten thousand parts take tens of milliseconds. */
+async function readParts(request: ParsedElement | undefined): Promise<NamedPart[]> {
+  const elements = request?.elements('Part') ?? [];
+  if (elements.length < 1 || elements.length > PARTS_MAX) {
     throw new S3Error(
       'MalformedXML',
-      `CompleteMultipartUpload names ${parts.length} parts; allowed are 1 to ${PARTS_MAX}.`,
+      `CompleteMultipartUpload names ${elements.length} parts; allowed are 1 to ${PARTS_MAX}.`,
     );
   }
-  parts.forEach((part, i) => {
-    if (i > 0 && part.number <= (parts[i - 1]?.number ?? 0)) throw new S3Error('InvalidPartOrder');
-  });
+  const parts: NamedPart[] = [];
+  // The document was parsed just before, which may have taken a slice.
+  let endsAtMs = 0;
+  for (const element of elements) {
+    if (performance.now() >= endsAtMs) {
+      await nextRound();
+      endsAtMs = performance.now() + SLICE_MS;
+    }
+    const part = readPart(element);
+    if (part.number <= (parts.at(-1)?.number ?? 0)) throw new S3Error('InvalidPartOrder');
+    parts.push(part);
+  }
   return parts;
 }
 

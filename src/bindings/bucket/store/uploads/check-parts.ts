@@ -69,8 +69,8 @@ function checkSizes(chosen: readonly StoredPart[]): void {
 
 /** The MD5 of the binary MD5s of the parts in their order, and the number of parts. */
 export function multipartEtag(parts: readonly { readonly etag: string }[]): string {
-  const hash = createHash('md5');
-  for (const { etag } of parts) hash.update(etag, 'hex');
+  // One update, because each of ten thousand costs a microsecond.
+  const hash = createHash('md5').update(parts.map(({ etag }) => etag).join(''), 'hex');
   return `${hash.digest('hex')}-${parts.length}`;
 }
 
