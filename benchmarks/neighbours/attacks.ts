@@ -125,6 +125,7 @@ function roundText(alone: SliceReport, beside: SliceReport): string {
   const parts = [
     `calls p99 ${p99(beside.callsMs)} ms (alone ${p99(alone.callsMs)})`,
     `puts p99 ${p99(beside.putsMs)} ms (alone ${p99(alone.putsMs)})`,
+    ...(alone.queriesMs.length === 0 ? [] : [`SQL p99 ${p99(beside.queriesMs)} ms (alone ${p99(alone.queriesMs)})`]),
     `main thread ${mainText(beside)} (alone ${mainText(alone)})`,
     `stall ${beside.stallMs.toFixed(0)} ms`,
     `billed ${shareOf(beside.billedMs, beside).toFixed(0)} %`,
@@ -154,6 +155,8 @@ function figuresOf(title: string, { isFlood }: Attack, { alone, beside, deaths }
   });
   const calls = (slice: SliceReport): readonly number[] => slice.callsMs;
   const puts = (slice: SliceReport): readonly number[] => slice.putsMs;
+  const queries = (slice: SliceReport): readonly number[] => slice.queriesMs;
+  const isBesideSql = alone.some(slice => slice.queriesMs.length > 0);
   return [
     { ...latency('good calls, p99', 0.99, calls), target: P99 },
     latency('good calls, p50', 0.5, calls),
@@ -161,6 +164,13 @@ function figuresOf(title: string, { isFlood }: Attack, { alone, beside, deaths }
     { ...latency('good puts, p99', 0.99, puts), target: P99 },
     latency('good puts, p50', 0.5, puts),
     latency('good puts, slowest', 1, puts),
+    ...(isBesideSql
+      ? [
+          { ...latency('good SQL, p99', 0.99, queries), target: P99 },
+          latency('good SQL, p50', 0.5, queries),
+          latency('good SQL, slowest', 1, queries),
+        ]
+      : []),
     {
       name: `${title}: good requests lost`,
       unit: 'count',

@@ -71,6 +71,7 @@ async function loadProgram(host: EdgeHost, name: string, plan: Plan, targets: Eg
         buckets: { FILES: 'files' },
         kv: { KV: 'values' },
         queues: { QUEUE: 'jobs' },
+        sql: { SQL: 'main' },
         services: { CALLEE: 'callee' },
         vars: { ...targets },
       }),

@@ -13,12 +13,14 @@ export interface Program {
   /** What it does, in a few words. */
   readonly does: string;
   /**
-   * A handler's body. `FILES` is a bucket with an object `large`, `KV` a key-value namespace, `QUEUE` a queue and `CALLEE` a function; `SINK` takes whatever is sent, `SOURCE` sends without end and `CODED`
-   * sends a gigabyte of zeros under two content codings.
+   * A handler's body. `FILES` is a bucket with an object `large`, `KV` a key-value namespace, `QUEUE` a queue, `SQL` a database and `CALLEE` a function.
+   * `SINK` takes all that is sent, `SOURCE` sends without end and `CODED` sends a gigabyte of zeros under two content codings.
    */
   readonly body: string;
   /** What is done once, when the function starts. @default nothing */
   readonly setup?: string;
+  /** A good account that uses its database is asked, too, beside this program and alone. @default false */
+  readonly isBesideSql?: boolean;
 }
 
 /** Bytes of the object `large`. */
@@ -114,6 +116,23 @@ const response = () => new Response(value, { headers: { 'cache-control': 'max-ag
     does: 'sends batches of 100 messages to a queue, as many as it may',
     setup: "const batch = Array.from({ length: 100 }, () => ({ body: 'm'.repeat(1000) }));",
     body: SIX_AT_ONCE('env.QUEUE.sendBatch(batch)'),
+  },
+  {
+    name: 'sql-loops',
+    plans: ['standard'],
+    does: 'runs SQL in tight loops: joins and recursions that take long, inserts, and many small statements',
+    isBesideSql: true,
+    setup: `const numbers = count => 'WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT ' + count + ') ';
+const rows = sql => Array.from({ length: 50 }, (_, at) => sql.prepare('INSERT OR REPLACE INTO t VALUES (?, ?)').bind(at, 'v'.repeat(1000)));
+const works = [
+  sql => sql.prepare(numbers(600_000) + 'SELECT max(x) FROM c').all(),
+  sql => sql.prepare(numbers(1500) + 'SELECT count(*) FROM c a, c b WHERE a.x < b.x').all(),
+  sql => sql.batch(rows(sql)),
+  sql => sql.prepare('SELECT 1').all(),
+];`,
+    body: `await env.SQL.exec('CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, v TEXT)');
+    const work = works[slot % works.length];
+    ${SIX_AT_ONCE('work(env.SQL)')}`,
   },
   {
     name: 'calls',

@@ -3,6 +3,8 @@ export interface SliceReport {
   /** Milliseconds that good requests took from the moment they were due: of functions that compute, and of those that put and get. */
   readonly callsMs: readonly number[];
   readonly putsMs: readonly number[];
+  /** Of one that writes and reads a row of its database; nothing where none is asked. */
+  readonly queriesMs: readonly number[];
   /** Good requests without their answer. */
   readonly lost: number;
   /** What came in its place. */

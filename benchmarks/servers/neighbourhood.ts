@@ -10,6 +10,7 @@ import { errorCode } from '../../src/quotas/errors.js';
 import { cpuMsOf, mainThreadClock } from '../measuring/process-cpu.js';
 import { type Ask, SteadyAsker } from '../measuring/steady-asker.js';
 import { cellOf, loadOffender, Offence, type Offender, startOffender, untilQuiet } from '../neighbours/offender.js';
+import { PROGRAMS } from '../neighbours/programs.js';
 import type { SliceReport } from '../neighbours/slice.js';
 import { answerMessages } from './answer-messages.js';
 
@@ -35,6 +36,16 @@ const STORES = `export default {
 };
 `;
 
+const QUERIES = `export default {
+  async fetch(_request, env) {
+    await env.SQL.prepare('INSERT OR REPLACE INTO t VALUES (1, ?)').bind('x').run();
+    return new Response((await env.SQL.prepare('SELECT v FROM t').first('v')) === 'x' ? 'fine' : 'wrong');
+  },
+};
+`;
+/** One account is asked: its calls wait for each other. */
+const QUERY_EVERY_MS = 20;
+
 const [storage = '', SINK = '', SOURCE = '', CODED = ''] = process.argv.slice(2);
 const targets = { SINK, SOURCE, CODED };
 const host = new EdgeHost({ storage, warmCells: 0, egress: { allow: ['127.0.0.0/8'] } });
@@ -43,6 +54,16 @@ for (let at = 0; at < GOOD_ACCOUNTS; at++) {
   const account = host.account(`good-${at}`);
   if (at % 2 === 0) good.computes.push(await account.load(COMPUTES));
   else good.stores.push(await account.load(STORES, { buckets: { FILES: 'files' } }));
+}
+
+const queries: EdgeFunction[] = [];
+
+/** The good account that uses its database, from the first program on that it is asked beside. */
+async function loadQueries(): Promise<void> {
+  if (queries.length > 0) return;
+  const account = host.account('good-sql');
+  await account.sql('main').exec('CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, v TEXT)');
+  queries.push(await account.load(QUERIES, { sql: { SQL: 'main' } }));
 }
 
 /** The answer, or the code of the error in its place. */
@@ -74,23 +95,27 @@ async function playSlice(seconds: number, offender: Offender | undefined): Promi
   const offence = offender === undefined ? undefined : new Offence(host, offender);
   const calls = new SteadyAsker(good.computes.map(ask), 2 * ASK_EVERY_MS);
   const puts = new SteadyAsker(good.stores.map(ask), 2 * ASK_EVERY_MS);
+  const sql = isBesideSql ? new SteadyAsker(queries.map(ask), QUERY_EVERY_MS) : undefined;
+  const askers = [calls, puts, ...(sql === undefined ? [] : [sql])];
   await pause(seconds * 1000);
-  for (const asker of [calls, puts]) asker.stop();
+  for (const asker of askers) asker.stop();
   // The offender goes on until all have their answers: its end would hasten them.
   const late = pause(ANSWERED_WITHIN_MS, undefined, { ref: false });
-  await Promise.race([Promise.all([calls.answered(), puts.answered()]), late]);
+  await Promise.race([Promise.all(askers.map(asker => asker.answered())), late]);
   const tookMs = performance.now() - startedMs;
   stalls.disable();
   const after = mainThreadClock(process.pid);
   const isCellSame = offender === undefined || cellOf(host, offender.account) === cell;
   const cellMs = cpuMsOfCell(cell) - cellBeforeMs;
-  const [waiting, waitingPuts] = [calls.waitingMs(), puts.waitingMs()];
+  const waiting = new Map(askers.map(asker => [asker, asker.waitingMs()]));
+  const times = (asker: SteadyAsker): number[] => [...asker.timesMs, ...(waiting.get(asker) ?? [])];
   await offence?.end();
   return {
-    callsMs: [...calls.timesMs, ...waiting],
-    putsMs: [...puts.timesMs, ...waitingPuts],
-    lost: calls.reasons.length + puts.reasons.length + waiting.length + waitingPuts.length,
-    reasons: [...new Set([...calls.reasons, ...puts.reasons])],
+    callsMs: times(calls),
+    putsMs: times(puts),
+    queriesMs: sql === undefined ? [] : times(sql),
+    lost: askers.reduce((lost, asker) => lost + asker.reasons.length + (waiting.get(asker)?.length ?? 0), 0),
+    reasons: [...new Set(askers.flatMap(asker => asker.reasons))],
     tookMs,
     mainMs: after.usedMs - before.usedMs,
     mainWaitedMs: after.waitedMs - before.waitedMs,
@@ -102,12 +127,15 @@ async function playSlice(seconds: number, offender: Offender | undefined): Promi
 }
 
 let offender: Offender | undefined;
+let isBesideSql = false;
 
 answerMessages(
   {
     /** An offender with this program on this plan, in place of the one before. */
     offender: async (name, plan) => {
       for (const fn of offender?.functions ?? []) fn.unload();
+      isBesideSql = PROGRAMS.some(program => program.name === name && program.isBesideSql === true);
+      if (isBesideSql) await loadQueries();
       offender = await loadOffender(host, String(name), plan === 'free' ? 'free' : 'standard', targets);
     },
     alone: seconds => playSlice(Number(seconds), undefined),
