@@ -27,6 +27,14 @@ const HOSTILE = [
   'SELECT 1; BEGIN',
 ];
 
+test('a value that is malformed is an error of the statement, and not a damaged database', async t => {
+  const sql = newHost(t).sql('main');
+  const query = (text: string): Promise<unknown> => sql.prepare(text).all();
+  await t.throwsAsync(query("SELECT json('x')"), { message: 'D1_ERROR: malformed JSON: SQLITE_ERROR' });
+  await sql.exec('CREATE VIRTUAL TABLE words USING fts5(word)');
+  await t.throwsAsync(query("SELECT * FROM words WHERE words MATCH '\"'"), { message: /: SQLITE_ERROR$/ });
+});
+
 for (const isolation of ISOLATIONS) {
   test(`${isolation}: a function and the application share a database`, async t => {
     const host = newHost(t, { isolation });

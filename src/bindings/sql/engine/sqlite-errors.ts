@@ -32,7 +32,8 @@ const BY_TEXT: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/^datatype mismatch/, 'SQLITE_MISMATCH'],
   [/is locked$/, 'SQLITE_BUSY'],
   [/not authorized|prohibited/, 'SQLITE_AUTH'],
-  [/malformed/, 'SQLITE_CORRUPT'],
+  // Not texts such as "malformed JSON", which are about a value.
+  [/^database disk image is malformed|^malformed (?:database schema|inverted index)/, 'SQLITE_CORRUPT'],
 ];
 
 /** Texts of the engine, which are whole. */
