@@ -19,15 +19,3 @@ export async function listen(t: ExecutionContext, listener: http.RequestListener
   });
   return `http://127.0.0.1:${portOf(server)}`;
 }
-
-/** The values of each header in the order in which they came, by lower-case name. */
-export async function rawHeadersOf(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const [response] = (await once(http.get(url), 'response')) as [http.IncomingMessage]; // the event's own type
-  response.resume();
-  const values = new Map<string, string[]>();
-  for (let at = 0; at < response.rawHeaders.length; at += 2) {
-    const name = response.rawHeaders[at]?.toLowerCase() ?? '';
-    values.set(name, [...(values.get(name) ?? []), response.rawHeaders[at + 1] ?? '']);
-  }
-  return values;
-}

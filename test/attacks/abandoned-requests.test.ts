@@ -4,8 +4,8 @@ import net from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
-import { listen } from '../host/listen.js';
 import { newHost } from '../host/new-host.js';
+import { listen } from '../servers.js';
 
 const FUNCTION = `
 const trickle = () => new ReadableStream({

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
-import { listen } from './listen.js';
+import { listen } from '../servers.js';
 import { handler, newHost } from './new-host.js';
 
 const MODES = [

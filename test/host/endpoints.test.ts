@@ -9,7 +9,7 @@ import { DeleteObjectCommand, GetObjectCommand, NoSuchKey, PutObjectCommand, S3C
 import test, { type ExecutionContext } from 'ava';
 import { EdgeHost } from '../../src/index.js';
 import { signRequest } from '../s3/sign.js';
-import { listen } from './listen.js';
+import { listen } from '../servers.js';
 import { handler, newHost, textOf } from './new-host.js';
 
 /** May reach the bucket "files" of account "acme". */

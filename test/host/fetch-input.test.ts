@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
 import test from 'ava';
 import { Request as UndiciRequest } from 'undici';
-import { listen } from './listen.js';
+import { listen } from '../servers.js';
 import { handler, newHost } from './new-host.js';
 
 const ECHO = handler(

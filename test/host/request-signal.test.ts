@@ -1,11 +1,9 @@
 /** `request.signal` while a response is being sent: it fires when the client goes, before what the client waits for is canceled. */
 import { once } from 'node:events';
-import http from 'node:http';
-import http2 from 'node:http2';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeFunction, EdgeHost } from '../../src/index.js';
-import { portOf } from '../servers.js';
 import { ISOLATIONS, newHost, nextInvocation } from './new-host.js';
+import { clientOf, type Exchange, type Protocol, sessionOf } from './protocols.js';
 
 const BODY =
   "new ReadableStream({ async pull(controller) { await scheduler.wait(20); controller.enqueue(new Uint8Array(1)); }, cancel() { console.log('cancel'); } })";
@@ -29,50 +27,21 @@ const STREAMS = `
 /** Asks for a path and goes when something of the answer has come. */
 type Leave = (t: ExecutionContext, host: EdgeHost, fn: EdgeFunction, path: string) => Promise<void>;
 
+function goes(protocol: Protocol, end: (exchange: Exchange, origin: string) => void): Leave {
+  const { listen, open } = clientOf(protocol);
+  return async (t, host, fn, path) => {
+    const origin = await listen(t, host.listener({ function: fn }));
+    const exchange = open(origin + path);
+    if (path === '/before') await once(host, 'log');
+    else await (await exchange.answer).body[Symbol.asyncIterator]().next();
+    end(exchange, origin);
+  };
+}
+
 const WAYS: Readonly<Record<string, Leave>> = {
-  'HTTP/1.1': async (t, host, fn, path) => {
-    const server = http.createServer(host.listener({ function: fn })).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    t.teardown(() => server.close());
-    const request = http.get({ port: portOf(server), path });
-    request.on('error', () => {});
-    if (path === '/before') await once(host, 'log');
-    else {
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-      response.on('error', () => {});
-      await once(response, 'data');
-    }
-    request.destroy();
-  },
-  'HTTP/2': async (t, host, fn, path) => {
-    const server = http2.createServer();
-    server.on('request', host.listener({ function: fn }));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const client = http2.connect(`http://127.0.0.1:${portOf(server)}`);
-    t.teardown(() => {
-      client.destroy();
-      server.close();
-    });
-    const stream = client.request({ ':path': path });
-    if (path === '/before') await once(host, 'log');
-    else await once(stream, 'data');
-    stream.close(http2.constants.NGHTTP2_CANCEL);
-  },
-  'a lost connection of HTTP/2': async (t, host, fn, path) => {
-    const server = http2.createServer();
-    server.on('request', host.listener({ function: fn }));
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const client = http2.connect(`http://127.0.0.1:${portOf(server)}`);
-    client.on('error', () => {});
-    t.teardown(() => server.close());
-    const stream = client.request({ ':path': path });
-    stream.on('error', () => {});
-    if (path === '/before') await once(host, 'log');
-    else await once(stream, 'data');
-    client.destroy();
-  },
+  'HTTP/1.1': goes('HTTP/1.1', ({ leave }) => leave()),
+  'HTTP/2': goes('HTTP/2', ({ leave }) => leave()),
+  'a lost connection of HTTP/2': goes('HTTP/2', (_exchange, origin) => sessionOf(origin).destroy()),
   'the signal of fn.fetch()': async (t, host, fn, path) => {
     const controller = new AbortController();
     const answer = fn.fetch(`http://x${path}`, { signal: controller.signal });

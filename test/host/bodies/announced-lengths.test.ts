@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeFunction, EdgeHost } from '../../../src/index.js';
-import { listen } from '../listen.js';
+import { listen } from '../../servers.js';
 import { handler, ISOLATIONS, type Isolation, newHost } from '../new-host.js';
 
 /** More than the first window, so that it travels as a stream. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, EdgeHostOptions } from '../../../src/index.js';
-import { listen } from '../listen.js';
+import { listen } from '../../servers.js';
 import { newHost } from '../new-host.js';
 
 const MEBIBYTE = 1024 * 1024;

@@ -1,10 +1,9 @@
 /** `host.listener({ cache: true })`: responses that are kept in front of the function. */
 import { EventEmitter, once } from 'node:events';
-import http from 'node:http';
-import test, { type ExecutionContext } from 'ava';
+import type { ExecutionContext } from 'ava';
 import type { EdgeHost, EdgeHostOptions } from '../../../src/index.js';
-import { listen } from '../../servers.js';
 import { handler, newHost, nextInvocation } from '../new-host.js';
+import { overBoth, type ProtocolClient } from '../protocols.js';
 
 interface Site {
   readonly host: EdgeHost;
@@ -41,7 +40,11 @@ export default { async fetch(request, env) {
   return new Response(stream || 'answer ' + number + ' ' + (request.headers.get('x-language') ?? ''), { status, headers });
 } };`;
 
-async function site(t: ExecutionContext, options: EdgeHostOptions = {}): Promise<Site> {
+async function site(
+  t: ExecutionContext,
+  { listen, fetch }: ProtocolClient,
+  options: EdgeHostOptions = {},
+): Promise<Site> {
   const host = newHost(t, { isolation: 'thread', ...options });
   const changes = new EventEmitter();
   let held: (() => void)[] = [];
@@ -73,8 +76,8 @@ async function site(t: ExecutionContext, options: EdgeHostOptions = {}): Promise
 
 const FRESH = 'h-cache-control=max-age=60';
 
-test('a response that says for how long is kept, and the function does not run for it again', async t => {
-  const { get, runs } = await site(t);
+overBoth('a response that says for how long is kept, and the function does not run for it again', async (t, client) => {
+  const { get, runs } = await site(t, client);
   const first = await get(`/a?${FRESH}&h-x-own=1&h-etag="1"`);
   const second = await get(`/a?${FRESH}&h-x-own=1&h-etag="1"`);
   t.deepEqual([first.text, first.cache], ['answer 1 ', 'stored']);
@@ -100,8 +103,8 @@ for (const [what, query, headers = {}] of [
   ['Authorization in the request', FRESH, { authorization: 'Bearer x' }],
   ['a lifetime that is over', 'h-expires=Thu,%2001%20Jan%201970%2000:00:00%20GMT'],
 ] as const) {
-  test(`a response with ${what} is not kept`, async t => {
-    const { get, runs } = await site(t);
+  overBoth(`a response with ${what} is not kept`, async (t, client) => {
+    const { get, runs } = await site(t, client);
     t.is((await get(`/?${query}`, headers)).cache, undefined);
     t.is((await get(`/?${query}`, headers)).cache, undefined);
     t.is(runs(), 2);
@@ -112,34 +115,35 @@ for (const query of [
   'h-cache-control=no-store&h-cdn-cache-control=max-age=60',
   'h-cache-control=s-maxage=60,max-age=0',
 ]) {
-  test(`a response with ${query} is kept`, async t => {
-    const { get } = await site(t);
+  overBoth(`a response with ${query} is kept`, async (t, client) => {
+    const { get } = await site(t, client);
     await get(`/?${query}`);
     t.is((await get(`/?${query}`)).cache, 'hit');
   });
 }
 
-test('a kept response answers Authorization where it is public', async t => {
-  const { get } = await site(t);
+overBoth('a kept response answers Authorization where it is public', async (t, client) => {
+  const { get } = await site(t, client);
   const path = '/?h-cache-control=public,max-age=60';
   await get(path, { authorization: 'Bearer x' });
   t.is((await get(path)).cache, 'hit');
 });
 
-test('other methods, and requests with bodies, go to the function', async t => {
-  const { get, origin } = await site(t);
+overBoth('other methods, and requests with bodies, go to the function', async (t, client) => {
+  const { get, origin } = await site(t, client);
   const path = `/?${FRESH}`;
   await get(path);
   for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) t.is((await get(path, {}, method)).cache, undefined);
-  const request = http.request(origin + path, { method: 'GET', headers: { 'content-length': 1 } });
-  request.end('x');
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-  response.resume();
-  t.is(response.headers['cache-status'], undefined);
+  for (const headers of [{ 'content-length': '1' }, {}]) {
+    const { body, answer } = client.open(origin + path, { headers }, true);
+    body.write('x');
+    body.end();
+    t.is((await answer).fields.get('cache-status'), undefined);
+  }
 });
 
-test('HEAD has the head of what is kept, and keeps nothing itself', async t => {
-  const { get } = await site(t);
+overBoth('HEAD has the head of what is kept, and keeps nothing itself', async (t, client) => {
+  const { get } = await site(t, client);
   const path = `/?${FRESH}`;
   t.is((await get(path, {}, 'HEAD')).cache, undefined);
   t.is((await get(path)).cache, 'stored');
@@ -151,8 +155,8 @@ test('HEAD has the head of what is kept, and keeps nothing itself', async t => {
   t.deepEqual([largeHead.cache, largeHead.text, largeHead.headers.get('content-length')], ['hit', '', '327680']);
 });
 
-test('conditions and ranges are answered from what is kept', async t => {
-  const { get } = await site(t);
+overBoth('conditions and ranges are answered from what is kept', async (t, client) => {
+  const { get } = await site(t, client);
   const path = `/?${FRESH}&h-etag="1"`;
   t.is((await get(path, { 'if-none-match': '"1"' })).cache, undefined);
   await get(path);
@@ -166,8 +170,8 @@ test('conditions and ranges are answered from what is kept', async t => {
   t.is((await get(path, { range: 'bytes=9-' })).status, 416);
 });
 
-test('a body that comes as a stream is kept as it passes', async t => {
-  const { get } = await site(t);
+overBoth('a body that comes as a stream is kept as it passes', async (t, client) => {
+  const { get } = await site(t, client);
   const path = `/?${FRESH}&size=3000000`;
   const first = await get(path);
   const second = await get(path);
@@ -175,8 +179,8 @@ test('a body that comes as a stream is kept as it passes', async t => {
   t.deepEqual([second.cache, second.text.length], ['hit', 3014656]);
 });
 
-test('responses that vary are kept side by side', async t => {
-  const { get } = await site(t);
+overBoth('responses that vary are kept side by side', async (t, client) => {
+  const { get } = await site(t, client);
   const path = `/?${FRESH}&h-vary=X-Language`;
   await get(path, { 'x-language': 'de' });
   await get(path, { 'x-language': 'fr' });
@@ -185,7 +189,7 @@ test('responses that vary are kept side by side', async t => {
   t.like(await get(path, { 'x-language': 'it' }), { text: 'answer 3 it', cache: 'stored' });
 });
 
-test('functions of one account, and of others, do not answer for each other', async t => {
+overBoth('functions of one account, and of others, do not answer for each other', async (t, client) => {
   const host = newHost(t, { isolation: 'thread' });
   const answers = [];
   for (const [account, name] of [
@@ -198,15 +202,15 @@ test('functions of one account, and of others, do not answer for each other', as
       .load(handler(`return new Response('${account} ${name}', { headers: { 'cache-control': 'max-age=9' } })`), {
         name,
       });
-    const origin = await listen(t, host.listener({ function: fn, cache: true }));
-    answers.push(await (await fetch(origin, { headers: { host: 'x.example' } })).text());
-    answers.push(await (await fetch(origin, { headers: { host: 'x.example' } })).text());
+    const origin = await client.listen(t, host.listener({ function: fn, cache: true }));
+    answers.push(await (await client.fetch(origin, { headers: { host: 'x.example' } })).text());
+    answers.push(await (await client.fetch(origin, { headers: { host: 'x.example' } })).text());
   }
   t.deepEqual(answers, ['a one', 'a one', 'a two', 'a two', 'b one', 'b one']);
 });
 
-test('one request fetches what many wait for', async t => {
-  const { get, runs, waiting, release } = await site(t);
+overBoth('one request fetches what many wait for', async (t, client) => {
+  const { get, runs, waiting, release } = await site(t, client);
   const path = `/?${FRESH}&wait=1`;
   const all = Array.from({ length: 20 }, () => get(path));
   await waiting(1);
@@ -217,48 +221,49 @@ test('one request fetches what many wait for', async t => {
   t.is(runs(), 1);
 });
 
-test('those who wait run the function when the response may not be kept, and the next ones do not wait', async t => {
-  const { get, waiting, release } = await site(t);
-  const all = Array.from({ length: 5 }, () => get('/?wait=1'));
-  await waiting(1);
-  release();
-  await waiting(4);
-  release();
-  t.is(new Set((await Promise.all(all)).map(({ text }) => text)).size, 5);
-  const next = [get('/?wait=1'), get('/?wait=1')];
-  await waiting(2);
-  release();
-  await Promise.all(next);
-});
+overBoth(
+  'those who wait run the function when the response may not be kept, and the next ones do not wait',
+  async (t, client) => {
+    const { get, waiting, release } = await site(t, client);
+    const all = Array.from({ length: 5 }, () => get('/?wait=1'));
+    await waiting(1);
+    release();
+    await waiting(4);
+    release();
+    t.is(new Set((await Promise.all(all)).map(({ text }) => text)).size, 5);
+    const next = [get('/?wait=1'), get('/?wait=1')];
+    await waiting(2);
+    release();
+    await Promise.all(next);
+  },
+);
 
-test('when the client that fetches goes away, another one fetches for the rest', async t => {
-  const { get, origin, waiting, release } = await site(t);
+overBoth('when the client that fetches goes away, another one fetches for the rest', async (t, client) => {
+  const { get, origin, waiting, release } = await site(t, client);
   const path = `/?${FRESH}&wait=1`;
-  const first = http.get(origin + path);
-  first.on('error', () => {});
+  const { leave } = client.open(origin + path);
   await waiting(1);
   const rest = Array.from({ length: 5 }, () => get(path));
-  first.destroy();
+  leave();
   await waiting(2);
   release();
   t.deepEqual(new Set((await Promise.all(rest)).map(({ text }) => text)), new Set(['answer 2 ']));
 });
 
-test('a client that goes away in the middle of a body leaves nothing in the cache', async t => {
-  const { origin, host } = await site(t);
+overBoth('a client that goes away in the middle of a body leaves nothing in the cache', async (t, client) => {
+  const { origin, host } = await site(t, client);
   const over = nextInvocation(host);
-  const request = http.get(`${origin}/?${FRESH}&size=300000000`);
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-  await once(response, 'readable');
-  response.destroy();
+  const { answer, leave } = client.open(`${origin}/?${FRESH}&size=300000000`);
+  await (await answer).body[Symbol.asyncIterator]().next();
+  leave();
   await over;
   t.is((await host.account('acme').caches.usage()).entries, 0);
 });
 
 const STALE = 'h-cache-control=max-age=0,stale-while-revalidate=60';
 
-test('what has expired is used while it is fetched anew, once, where the response allows it', async t => {
-  const { get, host, runs, waiting, release } = await site(t);
+overBoth('what has expired is used while it is fetched anew, once, where the response allows it', async (t, client) => {
+  const { get, host, runs, waiting, release } = await site(t, client);
   const path = `/?${STALE}&wait=1`;
   const first = get(path);
   await waiting(1);
@@ -278,32 +283,35 @@ test('what has expired is used while it is fetched anew, once, where the respons
   release();
 });
 
-test('what has expired and may not be kept any more is forgotten, and an error is no reason to', async t => {
-  const { get, host } = await site(t);
-  const { caches } = host.account('acme');
-  const paths = ['/?x=ok', '/?x=gone'];
-  t.plan(3);
-  // The function answers otherwise from its second run on.
-  const source = `let runs = 0; export default { fetch(request) {
+overBoth(
+  'what has expired and may not be kept any more is forgotten, and an error is no reason to',
+  async (t, client) => {
+    const { get, host } = await site(t, client);
+    const { caches } = host.account('acme');
+    const paths = ['/?x=ok', '/?x=gone'];
+    t.plan(3);
+    // The function answers otherwise from its second run on.
+    const source = `let runs = 0; export default { fetch(request) {
     const isGone = request.url.includes('gone');
     if (++runs > 2) return isGone ? new Response('new') : new Response('error', { status: 503 });
     return new Response('old', { headers: { 'cache-control': 'max-age=0, stale-while-revalidate=60' } });
   } }`;
-  await host.account('acme').load(source, { name: 'counting' });
-  for (const path of paths) await get(path);
-  t.is((await caches.usage()).entries, 2);
-  for (const path of paths) {
-    const over = nextInvocation(host);
-    await get(path);
-    await over;
-  }
-  while ((await caches.usage()).entries > 1) await get('/?x=ok');
-  t.is((await get('/?x=gone')).text, 'new');
-  t.is((await get('/?x=ok')).text, 'old');
-});
+    await host.account('acme').load(source, { name: 'counting' });
+    for (const path of paths) await get(path);
+    t.is((await caches.usage()).entries, 2);
+    for (const path of paths) {
+      const over = nextInvocation(host);
+      await get(path);
+      await over;
+    }
+    while ((await caches.usage()).entries > 1) await get('/?x=ok');
+    t.is((await get('/?x=gone')).text, 'new');
+    t.is((await get('/?x=ok')).text, 'old');
+  },
+);
 
-test('purge() of the application forgets what is kept in front of functions', async t => {
-  const { get, host } = await site(t);
+overBoth('purge() of the application forgets what is kept in front of functions', async (t, client) => {
+  const { get, host } = await site(t, client);
   const path = `/a?${FRESH}&h-cache-tag=one,two`;
   const { caches } = host.account('acme');
   for (const purge of [{ everything: true as const }, { tags: ['TWO'] }]) {
@@ -315,8 +323,8 @@ test('purge() of the application forgets what is kept in front of functions', as
   }
 });
 
-test('what was being fetched when something was purged is not kept', async t => {
-  const { get, host, waiting, release } = await site(t);
+overBoth('what was being fetched when something was purged is not kept', async (t, client) => {
+  const { get, host, waiting, release } = await site(t, client);
   const answer = get(`/?${FRESH}&wait=1`);
   await waiting(1);
   await host.account('acme').caches.purge({ tags: ['other'] });
@@ -325,8 +333,8 @@ test('what was being fetched when something was purged is not kept', async t => 
   t.is((await host.account('acme').caches.usage()).entries, 0);
 });
 
-test('a file beyond cacheFileBytes passes and is not kept; so many bytes are', async t => {
-  const { get, host } = await site(t, { limits: { cacheFileBytes: 65_536 } });
+overBoth('a file beyond cacheFileBytes passes and is not kept; so many bytes are', async (t, client) => {
+  const { get, host } = await site(t, client, { limits: { cacheFileBytes: 65_536 } });
   t.is((await get(`/?${FRESH}&size=65536`)).text.length, 65_536);
   t.is((await get(`/?${FRESH}&size=65536`)).cache, 'hit');
   const past = `/?${FRESH}&size=65537`;
@@ -335,8 +343,8 @@ test('a file beyond cacheFileBytes passes and is not kept; so many bytes are', a
   t.is((await host.account('acme').caches.usage()).entries, 1);
 });
 
-test('hits run nothing: they are no invocations and count for no quota', async t => {
-  const { get, host } = await site(t, { plan: 'free', limits: { requestsPerDay: 2 } });
+overBoth('hits run nothing: they are no invocations and count for no quota', async (t, client) => {
+  const { get, host } = await site(t, client, { plan: 'free', limits: { requestsPerDay: 2 } });
   const path = `/?${FRESH}`;
   await get(path);
   for (let n = 0; n < 5; n++) t.is((await get(path)).cache, 'hit');
@@ -346,29 +354,32 @@ test('hits run nothing: they are no invocations and count for no quota', async t
   t.is((await get(path)).cache, 'hit');
 });
 
-test('hits, stale ones, misses and bytes are in usage and in metrics, apart from invocations', async t => {
-  const { host, get, runs } = await site(t);
-  const size = 3 * 1024 * 1024;
-  const { text } = await get(`/?${FRESH}`);
-  await get(`/?${FRESH}`);
-  await get(`/?${FRESH}`, {}, 'HEAD');
-  await get(`/large?size=${size}&${FRESH}`);
-  await get(`/large?size=${size}&${FRESH}`);
-  await get('/not-kept');
-  await get(`/stale?${STALE}`);
-  const { text: stale } = await get(`/stale?${STALE}`);
-  while (runs() < 5) await nextInvocation(host);
-  const [total] = (await host.account('acme').usage({ by: 'total' })).records;
-  const cacheBytes = text.length + size + stale.length;
-  t.like(total, { invocations: 5, cacheHits: 4, cacheStaleHits: 1, cacheMisses: 4, cacheBytes });
-  const metrics = host.metrics({ accounts: ['acme'] });
-  t.regex(metrics, /^edgehost_cache_hits_total 4$/m);
-  t.regex(metrics, /^edgehost_account_cache_misses_total\{account="acme"\} 4$/m);
-  t.regex(metrics, /^edgehost_cache_bytes_total \d+$/m);
-});
+overBoth(
+  'hits, stale ones, misses and bytes are in usage and in metrics, apart from invocations',
+  async (t, client) => {
+    const { host, get, runs } = await site(t, client);
+    const size = 3 * 1024 * 1024;
+    const { text } = await get(`/?${FRESH}`);
+    await get(`/?${FRESH}`);
+    await get(`/?${FRESH}`, {}, 'HEAD');
+    await get(`/large?size=${size}&${FRESH}`);
+    await get(`/large?size=${size}&${FRESH}`);
+    await get('/not-kept');
+    await get(`/stale?${STALE}`);
+    const { text: stale } = await get(`/stale?${STALE}`);
+    while (runs() < 5) await nextInvocation(host);
+    const [total] = (await host.account('acme').usage({ by: 'total' })).records;
+    const cacheBytes = text.length + size + stale.length;
+    t.like(total, { invocations: 5, cacheHits: 4, cacheStaleHits: 1, cacheMisses: 4, cacheBytes });
+    const metrics = host.metrics({ accounts: ['acme'] });
+    t.regex(metrics, /^edgehost_cache_hits_total 4$/m);
+    t.regex(metrics, /^edgehost_account_cache_misses_total\{account="acme"\} 4$/m);
+    t.regex(metrics, /^edgehost_cache_bytes_total \d+$/m);
+  },
+);
 
-test('errors of the function are answered as without a cache', async t => {
-  const { get } = await site(t);
+overBoth('errors of the function are answered as without a cache', async (t, client) => {
+  const { get } = await site(t, client);
   t.is((await get(`/?${FRESH}&fail=1`)).status, 500);
   t.is((await get(`/?${FRESH}&fail=1`)).cache, undefined);
 });

@@ -1,18 +1,21 @@
 /** Bodies of requests that frameworks have read before the listener got the request. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import http from 'node:http';
 import { gzipSync } from 'node:zlib';
 import test from 'ava';
 import express from 'express';
-import { fastify } from 'fastify';
-import { listen } from '../../servers.js';
-import { handler, newHost } from '../new-host.js';
+import { handler, newHost, sharedHost } from '../new-host.js';
+import { bytesOf, clientOf, overBoth } from '../protocols.js';
+import { fastifyWith } from './fastify-app.js';
 
 const DIGEST = handler("return new Response(await crypto.subtle.digest('SHA-256', await request.arrayBuffer()))");
 const ECHO = handler('return new Response(request.body)');
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const ODD_JSON = '{ "a" :  1.0 }';
+
+const shared = sharedHost();
+/** Express serves HTTP/1.1 alone. */
+const { listen, fetch, open } = clientOf('HTTP/1.1');
 
 test('a body that express.json() has read is refused with what to do, and a warning says it once', async t => {
   const host = newHost(t);
@@ -39,10 +42,9 @@ test('a body that express.json() has read is refused with what to do, and a warn
 });
 
 test('requests without a body, and with one that the parser leaves alone, pass express.json()', async t => {
-  const host = newHost(t);
   const app = express();
   app.use(express.json());
-  app.use(host.listener({ function: await host.load(ECHO) }));
+  app.use(await shared.listener(ECHO));
   const origin = await listen(t, app);
   t.is((await fetch(origin)).status, 200);
   t.is((await fetch(origin, { method: 'POST' })).status, 200);
@@ -51,7 +53,6 @@ test('requests without a body, and with one that the parser leaves alone, pass e
 
 for (const bytes of [14, 300_000]) {
   test(`${bytes} bytes that the application has kept in rawBody are the body, to the byte`, async t => {
-    const host = newHost(t);
     const app = express();
     app.use(
       express.json({
@@ -59,39 +60,33 @@ for (const bytes of [14, 300_000]) {
         verify: (request, _response, buffer) => Object.assign(request, { rawBody: buffer }),
       }),
     );
-    app.use(host.listener({ function: await host.load(ECHO) }));
+    app.use(await shared.listener(ECHO));
     const origin = await listen(t, app);
     const body = ODD_JSON.padEnd(bytes);
     t.is(await (await fetch(origin, { method: 'POST', body, headers: JSON_HEADERS })).text(), body);
-    const chunked = http.request(origin, { method: 'POST', headers: JSON_HEADERS });
-    chunked.write(body.slice(0, 5));
-    chunked.end(body.slice(5));
-    const [response] = (await once(chunked, 'response')) as [http.IncomingMessage]; // the event's own type
-    t.is(Buffer.concat(await response.toArray()).toString(), body);
+    const chunked = open(origin, { method: 'POST', headers: JSON_HEADERS });
+    chunked.body.write(body.slice(0, 5));
+    chunked.body.end(body.slice(5));
+    t.is(String(await bytesOf(await chunked.answer)), body);
   });
 }
 
 test('bytes that a parser has decoded are not those that were sent', async t => {
-  const host = newHost(t);
   const app = express();
   app.use(express.raw({ type: '*/*', limit: '1mb' }));
-  app.use(host.listener({ function: await host.load(ECHO) }));
+  app.use(await shared.listener(ECHO));
   const origin = await listen(t, app);
   t.is(await (await fetch(origin, { method: 'POST', body: 'as sent' })).text(), 'as sent');
   const encoded = { method: 'POST', headers: { 'content-type': 'text/plain', 'content-encoding': 'gzip' } };
   t.is((await fetch(origin, { ...encoded, body: gzipSync('decoded') })).status, 500);
-  const chunked = http.request(origin, encoded);
-  chunked.write(gzipSync('decoded'));
-  chunked.end();
-  const [response] = (await once(chunked, 'response')) as [http.IncomingMessage]; // the event's own type
-  t.is(response.statusCode, 500);
-  response.resume();
+  const chunked = open(origin, encoded);
+  chunked.body.write(gzipSync('decoded'));
+  chunked.body.end();
+  t.is((await chunked.answer).status, 500);
 });
 
-test('rawBody that is a text, or not all of the body, is no body', async t => {
-  const host = newHost(t);
-  const fn = await host.load(ECHO);
-  const listener = host.listener({ function: fn });
+overBoth('rawBody that is a text, or not all of the body, is no body', async (t, { listen, fetch }) => {
+  const listener = await shared.listener(ECHO);
   let rawBody: unknown;
   const origin = await listen(t, async (request, response) => {
     await request.toArray();
@@ -106,47 +101,47 @@ test('rawBody that is a text, or not all of the body, is no body', async t => {
   t.is(await statusWith(new TextEncoder().encode('abc')), 200);
 });
 
-test('rawBody that throws is answered with an internal error, and a warning says what it threw', async t => {
-  const host = newHost(t);
-  const warnings: string[] = [];
-  host.on('warning', error => warnings.push(error.message));
-  const listener = host.listener({ function: await host.load(ECHO) });
-  const origin = await listen(t, async (request, response) => {
-    await request.toArray();
-    Object.defineProperty(request, 'rawBody', {
-      get: () => {
-        throw new Error('from a getter');
-      },
+overBoth(
+  'rawBody that throws is answered with an internal error, and a warning says what it threw',
+  async (t, { listen, fetch }) => {
+    const host = newHost(t);
+    const warnings: string[] = [];
+    host.on('warning', error => warnings.push(error.message));
+    const listener = host.listener({ function: await host.load(ECHO) });
+    const origin = await listen(t, async (request, response) => {
+      await request.toArray();
+      Object.defineProperty(request, 'rawBody', {
+        get: () => {
+          throw new Error('from a getter');
+        },
+      });
+      listener(request, response);
     });
-    listener(request, response);
-  });
-  const headers = { accept: 'application/json' };
-  const response = await fetch(origin, { method: 'POST', body: 'a body', headers });
-  t.is(response.status, 500);
-  const page = await response.text();
-  t.regex(page, /EDGE_INTERNAL/);
-  t.notRegex(page, /getter/);
-  t.true(warnings.includes('from a getter'), warnings.join());
-});
+    const headers = { accept: 'application/json' };
+    const response = await fetch(origin, { method: 'POST', body: 'a body', headers });
+    t.is(response.status, 500);
+    const page = await response.text();
+    t.regex(page, /EDGE_INTERNAL/);
+    t.notRegex(page, /getter/);
+    t.true(warnings.includes('from a getter'), warnings.join());
+  },
+);
 
-test('rawBody is under the limit of bodies, whatever the head said', async t => {
+overBoth('rawBody is under the limit of bodies, whatever the head said', async (t, { listen, open }) => {
   const host = newHost(t, { limits: { bodyBytes: 10 } });
   const listener = host.listener({ function: await host.load(ECHO) });
   const origin = await listen(t, async (request, response) => {
     const rawBody = Buffer.concat(await request.toArray());
     listener(Object.assign(request, { rawBody }), response);
   });
-  const chunked = http.request(origin, { method: 'POST' });
-  chunked.write('x'.repeat(6));
-  chunked.end('x'.repeat(6));
-  const [response] = (await once(chunked, 'response')) as [http.IncomingMessage]; // the event's own type
-  t.is(response.statusCode, 413);
-  response.resume();
+  const unannounced = open(origin, { method: 'POST' });
+  unannounced.body.write('x'.repeat(6));
+  unannounced.body.end('x'.repeat(6));
+  t.is((await unannounced.answer).status, 413);
 });
 
-test('a body of which a part was read before is refused', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(ECHO) });
+overBoth('a body of which a part was read before is refused', async (t, { listen, fetch }) => {
+  const listener = await shared.listener(ECHO);
   const origin = await listen(t, async (request, response) => {
     await once(request, 'readable');
     request.read(1);
@@ -155,24 +150,25 @@ test('a body of which a part was read before is refused', async t => {
   t.is((await fetch(origin, { method: 'POST', body: 'abc' })).status, 500);
 });
 
-test('an application that reads along takes nothing away, also while the function starts', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(ECHO) });
-  let seen = '';
-  const origin = await listen(t, (request, response) => {
-    request.on('data', chunk => {
-      seen += chunk;
+overBoth(
+  'an application that reads along takes nothing away, also while the function starts',
+  async (t, { listen, fetch }) => {
+    const listener = await shared.listener(ECHO);
+    let seen = '';
+    const origin = await listen(t, (request, response) => {
+      request.on('data', chunk => {
+        seen += chunk;
+      });
+      listener(request, response);
     });
-    listener(request, response);
-  });
-  const body = 'x'.repeat(200_000);
-  t.is(await (await fetch(origin, { method: 'POST', body })).text(), body);
-  t.is(seen, body);
-});
+    const body = 'x'.repeat(200_000);
+    t.is(await (await fetch(origin, { method: 'POST', body })).text(), body);
+    t.is(seen, body);
+  },
+);
 
-test('an application that reads along goes on when the function reads no more', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(handler('return new Response("enough")')) });
+overBoth('an application that reads along goes on when the function reads no more', async (t, { listen, fetch }) => {
+  const listener = await shared.listener(handler('return new Response("enough")'));
   const seen: Promise<string>[] = [];
   const origin = await listen(t, (request, response) => {
     let text = '';
@@ -187,9 +183,8 @@ test('an application that reads along goes on when the function reads no more', 
   t.is((await seen[0])?.length, body.length);
 });
 
-test('a body that the application has held up is passed on', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(ECHO) });
+overBoth('a body that the application has held up is passed on', async (t, { listen, fetch }) => {
+  const listener = await shared.listener(ECHO);
   const origin = await listen(t, (request, response) => {
     request.pause();
     setImmediate(() => listener(request, response));
@@ -198,35 +193,19 @@ test('a body that the application has held up is passed on', async t => {
   t.is(await (await fetch(origin, { method: 'POST', body })).text(), body);
 });
 
-for (const parsers of ['its own parsers', 'a parser that keeps the bytes', 'no parsers'] as const) {
-  test(`Fastify with ${parsers}: a body arrives, or is refused`, async t => {
-    const host = newHost(t);
-    const listener = host.listener({ function: await host.load(ECHO) });
-    const app = fastify();
-    if (parsers !== 'its own parsers') app.removeAllContentTypeParsers();
-    if (parsers === 'no parsers') app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    if (parsers === 'a parser that keeps the bytes') {
-      app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-        Object.assign(request.raw, { rawBody: body });
-        done(null, body);
-      });
-    }
-    app.all('/*', (request, reply) => {
-      reply.hijack();
-      listener(request.raw, reply.raw);
-    });
-    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-    t.teardown(() => app.close());
-    const answer = await fetch(origin, { method: 'POST', body: ODD_JSON, headers: JSON_HEADERS });
-    if (parsers === 'its own parsers') t.is(answer.status, 500);
+for (const parsers of ['own', 'kept', 'none'] as const) {
+  overBoth(`Fastify with parsers of the kind "${parsers}": a body arrives, or is refused`, async (t, client) => {
+    const listener = await shared.listener(ECHO);
+    const { origin } = await fastifyWith(t, client, listener, parsers);
+    const answer = await client.fetch(origin, { method: 'POST', body: ODD_JSON, headers: JSON_HEADERS });
+    if (parsers === 'own') t.is(answer.status, 500);
     else t.is(await answer.text(), ODD_JSON);
-    t.is((await fetch(origin)).status, 200);
+    t.is((await client.fetch(origin)).status, 200);
   });
 }
 
-test('large bodies that were read before come as fast as the function reads them', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(DIGEST) });
+overBoth('large bodies that were read before come as fast as the function reads them', async (t, { listen, fetch }) => {
+  const listener = await shared.listener(DIGEST);
   const origin = await listen(t, async (request, response) => {
     const rawBody = Buffer.concat(await request.toArray());
     listener(Object.assign(request, { rawBody }), response);

@@ -5,8 +5,8 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { CERTIFICATE as cert, KEY as key } from '../../certificate.js';
-import { listen } from '../../servers.js';
 import { handler, ISOLATIONS, newHost } from '../new-host.js';
+import { overBoth } from '../protocols.js';
 
 const CLIENT = handler(`
   const { client, headers } = request;
@@ -17,42 +17,48 @@ const CLIENT = handler(`
   });`);
 
 for (const isolation of ISOLATIONS) {
-  test(`a function is told the address of its client, which the client cannot choose (${isolation})`, async t => {
-    const host = newHost(t, { isolation });
-    const origin = await listen(t, host.listener({ function: await host.load(CLIENT) }));
-    const forged = {
-      'edge-client-ip': '6.6.6.6',
-      'Edge-Client-Proxy-IP': '6.6.6.6',
-      'EDGE-CLIENT-TLS-VERSION': 'TLSv9',
-      'edge-client-other': 'x',
-      'x-forwarded-for': '6.6.6.6',
-      'edge-other': 'kept',
-    };
-    t.deepEqual(await (await fetch(origin, { headers: forged })).json(), {
-      client: { address: '127.0.0.1', httpProtocol: 'HTTP/1.1' },
-      header: '127.0.0.1',
-      all: ['edge-client-ip', 'edge-other'],
-    });
-  });
+  overBoth(
+    `a function is told the address of its client, which the client cannot choose (${isolation})`,
+    async (t, { listen, fetch, protocol }) => {
+      const host = newHost(t, { isolation });
+      const origin = await listen(t, host.listener({ function: await host.load(CLIENT) }));
+      const forged = {
+        'edge-client-ip': '6.6.6.6',
+        'Edge-Client-Proxy-IP': '6.6.6.6',
+        'EDGE-CLIENT-TLS-VERSION': 'TLSv9',
+        'edge-client-other': 'x',
+        'x-forwarded-for': '6.6.6.6',
+        'edge-other': 'kept',
+      };
+      t.deepEqual(await (await fetch(origin, { headers: forged })).json(), {
+        client: { address: '127.0.0.1', httpProtocol: protocol },
+        header: '127.0.0.1',
+        all: [...(protocol === 'HTTP/2' ? ['edge-client-http'] : []), 'edge-client-ip', 'edge-other'],
+      });
+    },
+  );
 }
 
-test('behind a proxy that is trusted the address is the one that it tells, beside its own', async t => {
-  const host = newHost(t);
-  const fn = await host.load(CLIENT);
-  const told = async (trustProxy: boolean | number, forwarded: string): Promise<unknown> => {
-    const origin = await listen(t, host.listener({ function: fn, trustProxy }));
-    const answer: unknown = await (await fetch(origin, { headers: { 'x-forwarded-for': forwarded } })).json();
-    return typeof answer === 'object' && answer !== null && 'client' in answer ? answer.client : undefined;
-  };
-  const proxied = { proxyAddress: '127.0.0.1', httpProtocol: 'HTTP/1.1' };
-  t.deepEqual(await told(true, '8.8.8.8, 10.0.0.1'), { address: '8.8.8.8', ...proxied });
-  t.deepEqual(await told(1, '6.6.6.6, 8.8.8.8'), { address: '8.8.8.8', ...proxied });
-  t.deepEqual(await told(5, '8.8.8.8, 10.0.0.1'), { address: '8.8.8.8', ...proxied });
-  t.deepEqual(await told(true, '[2001:db8::1]:4711'), { address: '2001:db8::1', ...proxied });
-  t.deepEqual(await told(true, '8.8.8.8:4711'), { address: '8.8.8.8', ...proxied });
-  const own = { address: '127.0.0.1', httpProtocol: 'HTTP/1.1' };
-  for (const text of ['unknown', '8.8.8.8; x', '<script>', '']) t.deepEqual(await told(true, text), own, text);
-});
+overBoth(
+  'behind a proxy that is trusted the address is the one that it tells, beside its own',
+  async (t, { listen, fetch, protocol }) => {
+    const host = newHost(t);
+    const fn = await host.load(CLIENT);
+    const told = async (trustProxy: boolean | number, forwarded: string): Promise<unknown> => {
+      const origin = await listen(t, host.listener({ function: fn, trustProxy }));
+      const answer: unknown = await (await fetch(origin, { headers: { 'x-forwarded-for': forwarded } })).json();
+      return typeof answer === 'object' && answer !== null && 'client' in answer ? answer.client : undefined;
+    };
+    const proxied = { proxyAddress: '127.0.0.1', httpProtocol: protocol };
+    t.deepEqual(await told(true, '8.8.8.8, 10.0.0.1'), { address: '8.8.8.8', ...proxied });
+    t.deepEqual(await told(1, '6.6.6.6, 8.8.8.8'), { address: '8.8.8.8', ...proxied });
+    t.deepEqual(await told(5, '8.8.8.8, 10.0.0.1'), { address: '8.8.8.8', ...proxied });
+    t.deepEqual(await told(true, '[2001:db8::1]:4711'), { address: '2001:db8::1', ...proxied });
+    t.deepEqual(await told(true, '8.8.8.8:4711'), { address: '8.8.8.8', ...proxied });
+    const own = { address: '127.0.0.1', httpProtocol: protocol };
+    for (const text of ['unknown', '8.8.8.8; x', '<script>', '']) t.deepEqual(await told(true, text), own, text);
+  },
+);
 
 test('a function is told of TLS and HTTP/2', async t => {
   const host = newHost(t);
@@ -91,10 +97,12 @@ test('what the application asks has no client, whatever headers it passes on', a
   t.deepEqual(await (await host.fetch(new Request('http://x.example/', { headers }))).json(), nobody);
 });
 
-test('request.client is the same for copies of a request, frozen, and absent from those that a function makes', async t => {
-  const host = newHost(t);
-  const fn = await host.load(
-    handler(`
+overBoth(
+  'request.client is the same for copies of a request, frozen, and absent from those that a function makes',
+  async (t, { listen, fetch }) => {
+    const host = newHost(t);
+    const fn = await host.load(
+      handler(`
       const copy = new Request(request, { headers: { 'edge-client-ip': '6.6.6.6' } });
       const made = new Request('http://x/', { headers: { 'edge-client-ip': '6.6.6.6' } });
       return Response.json([
@@ -105,7 +113,8 @@ test('request.client is the same for copies of a request, frozen, and absent fro
         made.client === undefined,
         Object.getPrototypeOf(request.client) === Object.prototype,
       ]);`),
-  );
-  const origin = await listen(t, host.listener({ function: fn }));
-  t.deepEqual(await (await fetch(origin)).json(), [true, true, '127.0.0.1', '127.0.0.1', true, true]);
-});
+    );
+    const origin = await listen(t, host.listener({ function: fn }));
+    t.deepEqual(await (await fetch(origin)).json(), [true, true, '127.0.0.1', '127.0.0.1', true, true]);
+  },
+);

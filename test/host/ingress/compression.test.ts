@@ -2,17 +2,18 @@
 
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import http, { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
-import { Writable } from 'node:stream';
+import type { ServerResponse } from 'node:http';
+import { Readable, Writable } from 'node:stream';
 import * as zlib from 'node:zlib';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { acceptedCoding, CODINGS, type Coding } from '../../../src/host/ingress/compression/accepted-coding.js';
 import { CompressedBody } from '../../../src/host/ingress/compression/compressed-body.js';
 import { Encoder } from '../../../src/host/ingress/compression/encoder.js';
-import type { EdgeHost } from '../../../src/index.js';
-import { portOf } from '../../servers.js';
-import { handler, ISOLATIONS, newHost } from '../new-host.js';
+import { handler, ISOLATIONS, newHost, sharedHost } from '../new-host.js';
+import { bytesOf, overBoth, type ProtocolClient } from '../protocols.js';
 import { wideShare } from '../wide-share.js';
+
+const shared = sharedHost();
 
 const LINE = 'The quick brown fox jumps over the lazy dog, {"id": 12345}.\n';
 const BIG = 200_000;
@@ -38,39 +39,23 @@ const TEXT = handler(`
   }), { status, headers });
 `);
 
-interface Answer {
-  readonly status: number | undefined;
-  readonly headers: IncomingHttpHeaders;
+interface Got {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-async function serve(t: ExecutionContext, host: EdgeHost, options: Parameters<EdgeHost['listener']>[0]) {
-  const server = createServer(host.listener(options)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close().closeAllConnections());
-  return portOf(server);
-}
-
-function open(port: number, path: string, headers: http.OutgoingHttpHeaders, method = 'GET'): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    http
-      .request({ host: '127.0.0.1', port, path, method, headers, agent: false })
-      .on('response', resolve)
-      .on('error', reject)
-      .end();
-  });
-}
-
-async function get(port: number, path: string, accept?: string, more: http.OutgoingHttpHeaders = {}, method = 'GET') {
-  const message = await open(
-    port,
-    path,
-    { ...(accept !== undefined && { 'accept-encoding': accept }), ...more },
-    method,
-  );
-  const pieces: Buffer[] = [];
-  for await (const piece of message) pieces.push(piece);
-  return { status: message.statusCode, headers: message.headers, body: Buffer.concat(pieces) } satisfies Answer;
+async function get(
+  { open }: ProtocolClient,
+  url: string,
+  accept?: string,
+  more: Readonly<Record<string, string>> = {},
+  method = 'GET',
+): Promise<Got> {
+  const headers = { ...(accept !== undefined && { 'accept-encoding': accept }), ...more };
+  const answer = await open(url, { method, headers }).answer;
+  const fields = Object.fromEntries([...answer.fields].map(([name, values]) => [name, values.join(', ')]));
+  return { status: answer.status, headers: fields, body: await bytesOf(answer) };
 }
 
 function decode(coding: Coding, body: Buffer): string {
@@ -86,16 +71,16 @@ const query = (headers: Readonly<Record<string, string>>): string =>
 
 for (const coding of CODINGS) {
   for (const isolation of ISOLATIONS) {
-    test(`a whole body and a stream are sent as ${coding} (${isolation})`, async t => {
+    overBoth(`a whole body and a stream are sent as ${coding} (${isolation})`, async (t, client) => {
       const host = newHost(t, { isolation });
-      const port = await serve(t, host, { function: await host.load(TEXT) });
-      const whole = await get(port, '/', coding);
+      const origin = await client.listen(t, host.listener({ function: await host.load(TEXT) }));
+      const whole = await get(client, `${origin}/`, coding);
       t.is(whole.headers['content-encoding'], coding);
       t.is(whole.headers['content-length'], String(whole.body.length));
       t.is(whole.headers.vary, 'Accept-Encoding');
       t.true(whole.body.length < 1000);
       t.is(decode(coding, whole.body), textOf(5000));
-      const streamed = await get(port, `/?stream&n=${BIG}`, coding);
+      const streamed = await get(client, `${origin}/?stream&n=${BIG}`, coding);
       t.is(streamed.headers['content-encoding'], coding);
       t.is(streamed.headers['content-length'], undefined);
       t.true(streamed.body.length < BIG / 10);
@@ -104,7 +89,7 @@ for (const coding of CODINGS) {
   }
 }
 
-const PLAIN: readonly (readonly [string, string, string?, http.OutgoingHttpHeaders?])[] = [
+const PLAIN: readonly (readonly [string, string, string?, Readonly<Record<string, string>>?])[] = [
   ['a client that takes no coding', '/', ''],
   ['a client that does not say', '/'],
   ['a client that takes other codings', '/', 'deflate, compress'],
@@ -119,11 +104,10 @@ const PLAIN: readonly (readonly [string, string, string?, http.OutgoingHttpHeade
   ['a digest of its bytes', `/?${query({ 'repr-digest': 'sha-256=:AAAA:' })}`, 'gzip'],
 ];
 
-test('what must stay as it is does', async t => {
-  const host = newHost(t);
-  const port = await serve(t, host, { function: await host.load(TEXT) });
+overBoth('what must stay as it is does', async (t, client) => {
+  const origin = await client.listen(t, await shared.listener(TEXT));
   for (const [name, path, accept, more] of PLAIN) {
-    const { headers, body } = await get(port, path, accept, more);
+    const { headers, body } = await get(client, origin + path, accept, more);
     const own = path.includes('content-encoding') ? 'identity' : undefined;
     t.is(headers['content-encoding'], own, name);
     t.is(body.toString(), textOf(body.length), name);
@@ -132,43 +116,41 @@ test('what must stay as it is does', async t => {
     t.is(headers.vary, depends, name);
   }
   for (const status of [204, 304]) {
-    const { headers, body } = await get(port, `/?status=${status}&${query({ etag: '"a"' })}`, 'gzip');
+    const { headers, body } = await get(client, `${origin}/?status=${status}&${query({ etag: '"a"' })}`, 'gzip');
     t.is(headers['content-encoding'], undefined);
     t.is(headers.etag, '"a"');
     t.is(body.length, 0);
   }
 });
 
-test('an answer to HEAD has the Vary of GET, the plain length, and no coding', async t => {
-  const host = newHost(t);
-  const port = await serve(t, host, { function: await host.load(TEXT) });
-  const { headers, body } = await get(port, '/', 'gzip', {}, 'HEAD');
+overBoth('an answer to HEAD has the Vary of GET, the plain length, and no coding', async (t, client) => {
+  const origin = await client.listen(t, await shared.listener(TEXT));
+  const { headers, body } = await get(client, `${origin}/`, 'gzip', {}, 'HEAD');
   t.like(headers, { 'content-length': '5000', vary: 'Accept-Encoding' });
   t.is(headers['content-encoding'], undefined);
   t.is(body.length, 0);
 });
 
-test('the headers of what is compressed are those of another representation', async t => {
-  const host = newHost(t);
-  const port = await serve(t, host, { function: await host.load(TEXT) });
+overBoth('the headers of what is compressed are those of another representation', async (t, client) => {
+  const origin = await client.listen(t, await shared.listener(TEXT));
   const tagged = query({ etag: '"abc"', 'accept-ranges': 'bytes', vary: 'Origin', 'content-length': '5000' });
-  const { headers, body } = await get(port, `/?stream&${tagged}`, 'gzip');
+  const { headers, body } = await get(client, `${origin}/?stream&${tagged}`, 'gzip');
   t.like(headers, { etag: 'W/"abc"', vary: 'Origin, Accept-Encoding', 'content-encoding': 'gzip' });
   t.is(headers['accept-ranges'], undefined);
   t.is(headers['content-length'], undefined);
   t.is(decode('gzip', body), textOf(5000));
-  const plain = await get(port, `/?stream&${tagged}`);
+  const plain = await get(client, `${origin}/?stream&${tagged}`);
   t.like(plain.headers, { etag: '"abc"', vary: 'Origin, Accept-Encoding', 'accept-ranges': 'bytes' });
-  const weak = await get(port, `/?${query({ etag: 'W/"abc"', vary: 'accept-encoding' })}`, 'gzip');
+  const weak = await get(client, `${origin}/?${query({ etag: 'W/"abc"', vary: 'accept-encoding' })}`, 'gzip');
   t.like(weak.headers, { etag: 'W/"abc"', vary: 'accept-encoding' });
-  const any = await get(port, `/?${query({ vary: '*' })}`, 'gzip');
+  const any = await get(client, `${origin}/?${query({ vary: '*' })}`, 'gzip');
   t.is(any.headers.vary, '*');
 });
 
-test('compression: false sends everything as it was given', async t => {
+overBoth('compression: false sends everything as it was given', async (t, client) => {
   const host = newHost(t);
-  const port = await serve(t, host, { function: await host.load(TEXT), compression: false });
-  const { headers, body } = await get(port, '/', 'gzip, br');
+  const origin = await client.listen(t, host.listener({ function: await host.load(TEXT), compression: false }));
+  const { headers, body } = await get(client, `${origin}/`, 'gzip, br');
   t.is(headers['content-encoding'], undefined);
   t.is(headers.vary, undefined);
   t.is(body.length, 5000);
@@ -185,9 +167,8 @@ function decoder(coding: Coding): zlib.Gunzip | zlib.BrotliDecompress {
 }
 
 for (const coding of CODINGS) {
-  test(`each event of a stream of events arrives when it is sent, as ${coding}`, async t => {
-    const host = newHost(t);
-    const fn = await host.load(
+  overBoth(`each event of a stream of events arrives when it is sent, as ${coding}`, async (t, client) => {
+    const listener = await shared.listener(
       handler(`
         let sent = 0;
         return new Response(new ReadableStream({
@@ -199,16 +180,19 @@ for (const coding of CODINGS) {
         }), { headers: { 'content-type': 'text/event-stream' } });
       `),
     );
-    const port = await serve(t, host, { function: fn });
-    const message = await open(port, '/', { 'accept-encoding': coding });
-    t.is(message.headers['content-encoding'], coding);
+    const origin = await client.listen(t, listener);
+    const { answer, leave } = client.open(origin, { headers: { 'accept-encoding': coding } });
+    const { fields, body } = await answer;
+    t.deepEqual(fields.get('content-encoding'), [coding]);
     let text = '';
-    for await (const piece of message.pipe(decoder(coding))) {
+    for await (const piece of Readable.from(body)
+      .on('error', () => {})
+      .pipe(decoder(coding))) {
       text += String(piece);
       if (text.includes('data: 3')) break;
     }
     t.is(text, 'data: 1\n\ndata: 2\n\ndata: 3\n\n');
-    message.destroy();
+    leave();
   });
 }
 
@@ -265,18 +249,19 @@ test('a client that does not read is waited for', async t => {
   t.is(share.bytes.held, 0);
 });
 
-test('a body of another length than it declared breaks the connection, compressed or not', async t => {
-  const host = newHost(t);
-  const port = await serve(t, host, { function: await host.load(TEXT) });
+/** As a client of either protocol says it. */
+const BROKEN = { message: /aborted|ECONNRESET|socket hang up|closed with error code/ };
+
+overBoth('a body of another length than it declared breaks the connection, compressed or not', async (t, client) => {
+  const origin = await client.listen(t, await shared.listener(TEXT));
   for (const declared of [4000, 6000]) {
     const path = `/?stream&${query({ 'content-length': String(declared) })}`;
-    await t.throwsAsync(get(port, path, 'gzip'), { message: /aborted|ECONNRESET|socket hang up/ }, String(declared));
+    await t.throwsAsync(get(client, origin + path, 'gzip'), BROKEN, String(declared));
   }
 });
 
-test('a stream that fails breaks the connection', async t => {
-  const host = newHost(t);
-  const fn = await host.load(
+overBoth('a stream that fails breaks the connection', async (t, client) => {
+  const listener = await shared.listener(
     handler(`
       let count = 0;
       return new Response(new ReadableStream({
@@ -287,8 +272,8 @@ test('a stream that fails breaks the connection', async t => {
       }), { headers: { 'content-type': 'text/html' } });
     `),
   );
-  const port = await serve(t, host, { function: fn });
-  await t.throwsAsync(get(port, '/', 'br'), { message: /aborted|ECONNRESET|socket hang up/ });
+  const origin = await client.listen(t, listener);
+  await t.throwsAsync(get(client, `${origin}/`, 'br'), BROKEN);
 });
 
 test('encoders are bounded by account, and counted to it', t => {

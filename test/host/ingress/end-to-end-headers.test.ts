@@ -1,9 +1,9 @@
-/** What a listener hands on of the headers of a connection. */
+/** What a listener hands on of the headers of a connection: HTTP/1.1 alone, since HTTP/2 has no such headers, and its parser refuses them. */
 import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { listen } from '../listen.js';
+import { listen } from '../../servers.js';
 import { handler, newHost } from '../new-host.js';
 
 const ECHO = handler('return Response.json([...request.headers].map(([name]) => name));');

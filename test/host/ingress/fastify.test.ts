@@ -1,82 +1,77 @@
 /** Bodies behind Fastify, and over HTTP/2, that are sent in every way a client can think of: they arrive to the byte, or the request ends by an error. */
 import { EventEmitter, once } from 'node:events';
 import http from 'node:http';
-import http2 from 'node:http2';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
-import { type FastifyInstance, fastify } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { EdgeFunction, InvocationEvent } from '../../../src/index.js';
-import { listen, portOf } from '../../servers.js';
 import { handler, newHost } from '../new-host.js';
+import { bytesOf, clientOf, type Exchange, overBoth, type ProtocolClient } from '../protocols.js';
+import { fastifyWith, type Parsers } from './fastify-app.js';
 
 /** Says what it has read, or why it could not. */
 const READS = handler("return new Response('read ' + (await request.text()))");
-const CHUNKED = { 'transfer-encoding': 'chunked', 'content-type': 'application/json' };
-
-type Parsers = 'own' | 'kept' | 'none';
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 interface Rig {
-  readonly port: number;
+  readonly origin: string;
   readonly app: FastifyInstance;
   readonly fn: EdgeFunction;
   /** The next invocation that is over. */
   invocation(): Promise<InvocationEvent>;
 }
 
-async function rig(t: ExecutionContext, parsers: Parsers, hook?: () => Promise<void>): Promise<Rig> {
+async function rig(
+  t: ExecutionContext,
+  client: ProtocolClient,
+  parsers: Parsers,
+  hook?: () => Promise<void>,
+): Promise<Rig> {
   const host = newHost(t);
   const fn = await host.load(READS);
-  const listener = host.listener({ function: fn });
-  const app = fastify();
-  if (parsers !== 'own') app.removeAllContentTypeParsers();
-  if (parsers === 'none') app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  if (parsers === 'kept') {
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-      Object.assign(request.raw, { rawBody: body });
-      done(null, body);
-    });
-  }
-  if (hook !== undefined) app.addHook('preHandler', hook);
-  app.all('/*', (request, reply) => {
-    reply.hijack();
-    listener(request.raw, reply.raw);
-  });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(() => app.close());
-  const port = portOf(app.server);
+  const behind = await fastifyWith(t, client, host.listener({ function: fn }), parsers, hook);
   const invocation = (): Promise<InvocationEvent> => new Promise(resolve => host.once('invocation', resolve));
-  return { port, app, fn, invocation };
+  return { ...behind, fn, invocation };
+}
+
+/** A connection on which a test writes the lines of HTTP/1.1 itself. */
+function plainSocket(t: ExecutionContext, origin: string): net.Socket {
+  const { port, hostname } = new URL(origin);
+  const socket = net.connect(Number(port), hostname).on('error', () => {});
+  t.teardown(() => socket.destroy());
+  return socket;
 }
 
 for (const parsers of ['kept', 'none'] as const) {
   for (const bytes of [3, 200_000]) {
-    test(`${bytes} bytes in chunks arrive behind Fastify, its parsers: ${parsers}`, async t => {
-      const { port } = await rig(t, parsers);
-      const request = http.request({ port, method: 'POST', headers: CHUNKED });
-      const body = 'x'.repeat(bytes);
-      for (let at = 0; at < bytes; at += 40_000) request.write(body.slice(at, at + 40_000));
-      request.end();
-      t.is(await answerOf(request), `read ${body}`);
+    overBoth(`${bytes} bytes in pieces arrive behind Fastify, its parsers: ${parsers}`, async (t, client) => {
+      const { origin } = await rig(t, client, parsers);
+      const request = client.open(origin, { method: 'POST', headers: JSON_TYPE });
+      const text = 'x'.repeat(bytes);
+      for (let at = 0; at < bytes; at += 40_000) request.body.write(text.slice(at, at + 40_000));
+      request.body.end();
+      t.is(await answerOf(request), `read ${text}`);
     });
   }
 }
 
-test('a body in chunks that the parsers of Fastify have read is refused', async t => {
-  const { port } = await rig(t, 'own');
-  const request = http.request({ port, method: 'POST', headers: CHUNKED });
-  request.end('{"a":1}');
+overBoth('a body in pieces that the parsers of Fastify have read is refused', async (t, client) => {
+  const { origin } = await rig(t, client, 'own');
+  const request = client.open(origin, { method: 'POST', headers: JSON_TYPE });
+  request.body.write('{"a"');
+  request.body.end(':1}');
   t.regex(await answerOf(request), /EDGE_BODY_READ/);
 });
 
+// The framing of HTTP/1.1. What HTTP/2 has in its place is in http2.test.ts.
 for (const [what, head] of [
   ['of a length that does not come', 'content-length: 100\r\n\r\nabc'],
   ['in chunks that break off', 'transfer-encoding: chunked\r\n\r\n5\r\nab'],
 ] as const) {
   test(`a body ${what} never arrives as if it were complete`, async t => {
-    const { port, invocation } = await rig(t, 'none');
+    const { origin, invocation } = await rig(t, clientOf('HTTP/1.1'), 'none');
     const over = invocation();
-    const socket = net.connect(port, '127.0.0.1');
-    socket.on('error', () => {});
+    const socket = plainSocket(t, origin);
     socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\n${head}`);
     let answer = '';
     socket.on('data', bytes => {
@@ -87,14 +82,12 @@ for (const [what, head] of [
     const { outcome } = await over;
     t.is(outcome, 'canceled');
     t.notRegex(answer, /read abc|read ab/);
-    socket.destroy();
   });
 }
 
 test('bytes beyond the length of a body are none of it', async t => {
-  const { port } = await rig(t, 'none');
-  const socket = net.connect(port, '127.0.0.1');
-  t.teardown(() => socket.destroy());
+  const { origin } = await rig(t, clientOf('HTTP/1.1'), 'none');
+  const socket = plainSocket(t, origin);
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\r\nabcdef\r\n\r\n');
   let answer = '';
   for await (const bytes of socket) {
@@ -105,95 +98,84 @@ test('bytes beyond the length of a body are none of it', async t => {
 });
 
 for (const method of ['GET', 'POST'] as const) {
-  test(`a client that has gone before a hook of Fastify let its ${method} through is waited for by nobody`, async t => {
-    let letThrough = (): void => {};
-    const hooks = new EventEmitter();
-    const { port, app, fn, invocation } = await rig(t, 'none', () => {
-      hooks.emit('reached');
-      return new Promise(resolve => {
-        letThrough = resolve;
+  overBoth(
+    `a client that has gone before a hook of Fastify let its ${method} through is waited for by nobody`,
+    async (t, client) => {
+      let letThrough = (): void => {};
+      const hooks = new EventEmitter();
+      const { origin, app, fn, invocation } = await rig(t, client, 'none', () => {
+        hooks.emit('reached');
+        return new Promise(resolve => {
+          letThrough = resolve;
+        });
       });
-    });
-    const isReached = once(hooks, 'reached');
-    const gone = new Promise<void>(resolve => {
-      app.server.once('request', (_request: http.IncomingMessage, response: http.ServerResponse) =>
-        response.once('close', () => resolve()),
-      );
-    });
-    const socket = net.connect(port, '127.0.0.1');
-    socket.on('error', () => {});
-    const body = method === 'GET' ? '\r\n' : 'content-type: text/plain\r\ncontent-length: 100\r\n\r\nabc';
-    socket.write(`${method} / HTTP/1.1\r\nhost: a\r\n${body}`);
-    await isReached;
-    socket.destroy();
-    await gone;
-    const over = invocation();
-    letThrough();
-    // The next one is the first of which there is anything to report.
-    const isReachedAgain = once(hooks, 'reached');
-    const next = http.request({ port }).end();
-    await isReachedAgain;
-    letThrough();
-    t.is(await answerOf(next), 'read ');
-    t.is((await over).outcome, 'ok');
-    t.is(fn.stats().invocations, 1);
-  });
+      const isReached = once(hooks, 'reached');
+      const gone = new Promise<void>(resolve => {
+        app.server.once('request', (_request: http.IncomingMessage, response: http.ServerResponse) =>
+          response.once('close', () => resolve()),
+        );
+      });
+      const { body, leave } = client.open(origin, { method, headers: { 'content-type': 'text/plain' } });
+      if (method === 'POST') body.write('abc');
+      await isReached;
+      leave();
+      await gone;
+      const over = invocation();
+      letThrough();
+      // The next one is the first of which there is anything to report.
+      const isReachedAgain = once(hooks, 'reached');
+      const next = client.open(origin);
+      await isReachedAgain;
+      letThrough();
+      t.is(await answerOf(next), 'read ');
+      t.is((await over).outcome, 'ok');
+      t.is(fn.stats().invocations, 1);
+    },
+  );
 }
 
-test('a body over HTTP/2 arrives, whether its length is announced or not', async t => {
+overBoth('a body arrives, whether its length is announced or not', async (t, { listen, open }) => {
   const host = newHost(t);
-  const listener = host.listener({ function: await host.load(READS) });
-  const server = http2.createServer();
-  server.on('request', listener);
-  const session = http2.connect(`http://127.0.0.1:${await portOfNew(server)}`);
-  t.teardown(() => {
-    session.destroy();
-    server.close();
-  });
-  const post = async (body: string, headers: http2.OutgoingHttpHeaders): Promise<string> => {
-    const stream = session.request({ ':method': 'POST', ...headers });
-    stream.end(body);
-    return Buffer.concat(await stream.toArray()).toString();
+  const origin = await listen(t, host.listener({ function: await host.load(READS) }));
+  const post = async (text: string, headers: Readonly<Record<string, string>>): Promise<string> => {
+    const request = open(origin, { method: 'POST', headers });
+    if (text.length > 0) request.body.write(text);
+    request.body.end();
+    return answerOf(request);
   };
-  for (const body of ['', 'abc', 'x'.repeat(200_000)]) {
-    t.is((await post(body, {})).length, 5 + body.length);
-    t.is((await post(body, { 'content-length': body.length })).length, 5 + body.length);
+  for (const text of ['', 'abc', 'x'.repeat(200_000)]) {
+    t.is((await post(text, {})).length, 5 + text.length);
+    t.is((await post(text, { 'content-length': String(text.length) })).length, 5 + text.length);
   }
-  const get = session.request({ ':method': 'GET' });
-  t.is(Buffer.concat(await get.toArray()).toString(), 'read ');
+  t.is(await answerOf(open(origin)), 'read ');
 });
 
-test('a client of HTTP/2 that has gone before the listener got its request is waited for by nobody', async t => {
+overBoth('a client that has gone before the listener got its request is waited for by nobody', async (t, client) => {
   const host = newHost(t);
   const fn = await host.load(READS);
   const listener = host.listener({ function: fn });
-  const handedOn = new EventEmitter();
-  const server = http2.createServer(async (request, response) => {
+  const requests = new EventEmitter();
+  const origin = await client.listen(t, async (request, response) => {
+    requests.emit(`come ${request.url}`);
     if (request.url === '/gone') await once(response, 'close');
-    // The types of node:http2 are not those of node:http, whose part of the interface it has.
-    listener(request as never, response as never);
-    handedOn.emit(request.url);
+    listener(request, response);
+    requests.emit(`handed on ${request.url}`);
   });
-  const session = http2.connect(`http://127.0.0.1:${await portOfNew(server)}`);
-  t.teardown(() => {
-    session.destroy();
-    server.close();
-  });
-  const over = once(handedOn, '/gone');
-  const gone = session.request({ ':method': 'POST', ':path': '/gone' });
-  gone.on('error', () => {});
-  gone.write('abc');
-  await once(server, 'stream');
-  gone.close(http2.constants.NGHTTP2_CANCEL);
+  const come = once(requests, 'come /gone');
+  const over = once(requests, 'handed on /gone');
+  const { body, leave } = client.open(`${origin}/gone`, { method: 'POST' });
+  body.write('abc');
+  await come;
+  leave();
   await over;
-  const next = session.request({ ':method': 'POST', ':path': '/next' });
-  next.end('abc');
-  t.is(Buffer.concat(await next.toArray()).toString(), 'read abc');
+  t.is(await (await client.fetch(`${origin}/next`, { method: 'POST', body: 'abc' })).text(), 'read abc');
   t.is(fn.stats().invocations, 1);
 });
 
+// Of one request of HTTP/2 both would answer on one stream.
 for (const bytes of [3, 200_000]) {
   test(`${bytes} bytes that two functions are to read are read by both, or refused`, async t => {
+    const { listen, fetch } = clientOf('HTTP/1.1');
     const host = newHost(t);
     const counts = handler("return new Response((await request.text()).length + ' bytes')");
     const first = host.listener({ function: await host.load(counts, { name: 'first' }) });
@@ -218,12 +200,6 @@ for (const bytes of [3, 200_000]) {
   });
 }
 
-async function answerOf(request: http.ClientRequest): Promise<string> {
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-  return Buffer.concat(await response.toArray()).toString();
-}
-
-async function portOfNew(server: http2.Http2Server): Promise<number> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return (server.address() as AddressInfo).port; // it listens on a port
+async function answerOf({ answer }: Exchange): Promise<string> {
+  return String(await bytesOf(await answer));
 }

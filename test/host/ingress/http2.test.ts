@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import http2 from 'node:http2';
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { fastify } from 'fastify';
 import type { EdgeHost } from '../../../src/index.js';
 import { CERTIFICATE, KEY } from '../../certificate.js';
 import { portOf } from '../../servers.js';
@@ -63,16 +62,6 @@ test('an answer over HTTP/2 has neither a status text nor fields of a connection
     warnings.filter(text => text.includes('HTTP/2') || text.includes('connection header')),
     [],
   );
-});
-
-test('responses without a body, and to HEAD, end over HTTP/2', async t => {
-  const origin = await serving(
-    t,
-    "const status = Number(new URL(request.url).searchParams.get('s')); return new Response(status === 200 ? '12345' : null, { status })",
-  );
-  for (const status of [204, 205, 304]) t.is((await fetch(`${origin}/?s=${status}`)).status, status);
-  const head = await fetch(`${origin}/?s=200`, { method: 'HEAD' });
-  t.is(head.headers.get('content-length'), '5');
 });
 
 for (const length of [{}, { 'content-length': '400000' }] as const) {
@@ -251,26 +240,6 @@ test('one listener serves HTTP/2 and HTTP/1.1 on a server with allowHTTP1', asyn
   const { get } = await import('node:https');
   const [plain] = await once(get({ port, path: '/y', rejectUnauthorized: false, agent: false }), 'response');
   t.is(Buffer.concat(await plain.toArray()).toString(), `HTTP/1.1https://localhost:${port}/y`);
-});
-
-test('listener() serves behind Fastify with http2', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(handler('return new Response(await request.text())')) });
-  const app = fastify({ http2: true });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.all('/*', (request, reply) => {
-    reply.hijack();
-    listener(request.raw as never, reply.raw as never);
-  });
-  const session = http2.connect(await app.listen({ host: '127.0.0.1', port: 0 }));
-  t.teardown(() => {
-    session.destroy();
-    return app.close();
-  });
-  const stream = session.request({ ':path': '/', ':method': 'POST' });
-  stream.end('x'.repeat(200_000));
-  t.is(Buffer.concat(await stream.toArray()).length, 200_000);
 });
 
 async function fieldsOf(response: Response): Promise<ReadonlyMap<string, string>> {

@@ -1,112 +1,117 @@
+/** The listener in servers and frameworks, and clients that go. */
 import { once } from 'node:events';
 import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import express from 'express';
-import { fastify } from 'fastify';
 import type { EdgeHost } from '../../../src/index.js';
-import { listen } from '../listen.js';
-import { handler, newHost, nextInvocation } from '../new-host.js';
+import { portOf } from '../../servers.js';
+import { handler, newHost, nextInvocation, sharedHost } from '../new-host.js';
+import { bytesOf, clientOf, overBoth, type ProtocolClient, sessionOf } from '../protocols.js';
+import { fastifyWith } from './fastify-app.js';
 
 const ECHO = handler(`
   const body = await request.text();
   return new Response(request.method + ' ' + request.url + ' ' + body, { headers: { 'x-header': request.headers.get('x-header') ?? 'none' } });`);
 
-function portOf(server: http.Server): number {
-  return (server.address() as AddressInfo).port; // it listens on TCP
+const shared = sharedHost();
+
+/** In the host that all tests share, or in one of its own. */
+async function serving(
+  t: ExecutionContext,
+  listen: ProtocolClient['listen'],
+  source: string,
+  own?: EdgeHost,
+): Promise<string> {
+  return listen(
+    t,
+    await (own === undefined ? shared.listener(source) : own.listener({ function: await own.load(source) })),
+  );
 }
 
-async function serving(t: ExecutionContext, source: string, host: EdgeHost = newHost(t)): Promise<string> {
-  const fn = await host.load(source);
-  return listen(t, host.listener({ function: fn }));
-}
-
+// Names of HTTP/2 are in lower case.
 test('listener() lets the function find headers in whatever case the client wrote them', async t => {
+  const { listen, fetch } = clientOf('HTTP/1.1');
   const origin = await serving(
     t,
+    listen,
     handler("return new Response([request.headers.get('X-HEADER'), ...request.headers.keys()].join(' '))"),
   );
-  const request = http.get(`${origin}/`, { headers: { 'X-Header': 'v', 'X-OTHER': 'w' } });
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk);
-  t.is(Buffer.concat(chunks).toString(), 'v connection edge-client-ip host x-header x-other');
+  const response = await fetch(`${origin}/`, { headers: { 'X-Header': 'v', 'X-OTHER': 'w' } });
+  t.is(await response.text(), 'v connection edge-client-ip host x-header x-other');
 });
 
-test('listener() passes a chunk on before the body is complete', async t => {
-  const origin = await serving(t, handler('return new Response(request.body.pipeThrough(new TransformStream()))'));
-  const request = http.request(`${origin}/`, { method: 'POST' });
-  request.write('one');
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-  const [first] = await once(response, 'data');
-  t.is(String(first), 'one');
-  request.end('two');
-  const [second] = await once(response, 'data');
-  t.is(String(second), 'two');
+overBoth('listener() passes a chunk on before the body is complete', async (t, { listen, open }) => {
+  const origin = await serving(
+    t,
+    listen,
+    handler('return new Response(request.body.pipeThrough(new TransformStream()))'),
+  );
+  const { body, answer } = open(`${origin}/`, { method: 'POST' });
+  body.write('one');
+  const chunks = (await answer).body[Symbol.asyncIterator]();
+  t.is(String((await chunks.next()).value), 'one');
+  body.end('two');
+  t.is(String((await chunks.next()).value), 'two');
 });
 
+// Express serves HTTP/1.1 alone.
 test('listener() mounts in Express and sees the whole URL', async t => {
-  const host = newHost(t);
-  const fn = await host.load(ECHO);
+  const { listen, fetch } = clientOf('HTTP/1.1');
   const app = express();
-  app.use('/plugins', host.listener({ function: fn }));
+  app.use('/plugins', await shared.listener(ECHO));
   const origin = await listen(t, app);
   t.is(await (await fetch(`${origin}/plugins/x?y`)).text(), `GET ${origin}/plugins/x?y `);
 });
 
-test('listener() serves behind Fastify', async t => {
-  const host = newHost(t);
-  const fn = await host.load(ECHO);
-  const listener = host.listener({ function: fn });
-  const app = fastify();
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.all('/plugins/*', (request, reply) => {
-    reply.hijack();
-    listener(request.raw, reply.raw);
-  });
-  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  t.teardown(() => app.close());
-  const response = await fetch(`${origin}/plugins/x`, { method: 'POST', body: 'payload' });
-  t.is(await response.text(), `POST ${origin}/plugins/x payload`);
+overBoth('listener() serves behind Fastify', async (t, client) => {
+  const listener = await shared.listener(ECHO);
+  const { origin } = await fastifyWith(t, client, listener, 'none');
+  const body = 'x'.repeat(200_000);
+  const response = await client.fetch(`${origin}/plugins/x`, { method: 'POST', body });
+  t.is(await response.text(), `POST ${origin}/plugins/x ${body}`);
 });
 
-test('listener() cancels the invocation when the client disconnects', async t => {
+overBoth('listener() cancels the invocation when the client disconnects', async (t, { listen, open }) => {
   const host = newHost(t);
   const origin = await serving(
     t,
-    handler(`await new Promise(resolve => request.signal.addEventListener('abort', resolve)); console.log('gone')`),
+    listen,
+    handler(
+      `request.signal.addEventListener('abort', () => console.log('gone')); console.log('begun'); await scheduler.wait(600_000)`,
+    ),
     host,
   );
-  const logged = once(host, 'log');
+  const begun = once(host, 'log');
   const event = nextInvocation(host);
-  const request = http.get(origin).on('error', () => {});
-  await once(request, 'socket');
-  await new Promise(resolve => setTimeout(resolve, 100));
-  request.destroy();
+  const { leave } = open(origin);
+  await begun;
+  const logged = once(host, 'log');
+  leave();
   t.like((await logged)[0], { message: 'gone' });
   t.is((await event).outcome, 'canceled');
 });
 
-test('listener() tells a response that the client left midway', async t => {
+overBoth('listener() tells a response that the client left midway', async (t, { listen, open }) => {
   const host = newHost(t);
   const origin = await serving(
     t,
+    listen,
     handler('return new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(65536)) } }))'),
     host,
   );
   const event = nextInvocation(host);
-  const request = http.get(origin);
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // the event's own type
-  await once(response, 'data');
-  request.destroy();
+  const { answer, leave } = open(origin);
+  await (await answer).body[Symbol.asyncIterator]().next();
+  leave();
   t.is((await event).outcome, 'responseStreamDisconnected');
 });
 
-test('listener() cancels requests that wait behind another on a connection that the client ends', async t => {
+overBoth('listener() cancels all requests of a connection that the client ends', async (t, client) => {
   const host = newHost(t);
   const origin = await serving(
     t,
+    client.listen,
     handler(`if (new URL(request.url).pathname === '/body')
         return new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(65536)) } }));
       console.log('begun');
@@ -126,36 +131,54 @@ test('listener() cancels requests that wait behind another on a connection that 
       if (++begun === 2) resolve();
     });
   });
-  const { port, hostname } = new URL(origin);
-  const client = net.connect(Number(port), hostname).on('error', () => {});
-  for (const path of ['/', '/body', '/', '/body'])
-    client.write(`GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`);
+  // Of HTTP/1.1 the others wait behind the first.
+  const end = client.protocol === 'HTTP/1.1' ? pipelined(origin, PATHS) : sideBySide(origin, PATHS);
   await allBegun;
-  client.destroy();
+  end();
   await over;
   t.deepEqual([...new Set(outcomes)].sort(), ['canceled', 'responseStreamDisconnected']);
 });
 
-test('listener() refuses a body that is too large early by its Content-Length, and in the stream', async t => {
-  const host = newHost(t, { limits: { bodyBytes: 1000 } });
-  const origin = await serving(
-    t,
-    handler('return new Response(String((await request.arrayBuffer()).byteLength))'),
-    host,
-  );
-  t.is(await (await fetch(origin, { method: 'POST', body: 'x'.repeat(1000) })).text(), '1000');
-  const early = await fetch(origin, { method: 'POST', body: 'x'.repeat(1001) });
-  t.is(early.status, 413);
-  t.regex(await early.text(), /Request entity too large/i);
-  const streamed = http.request(origin, { method: 'POST' });
-  streamed.on('error', () => {});
-  streamed.write('x'.repeat(600));
-  streamed.write('x'.repeat(600));
-  const [response] = (await once(streamed, 'response')) as [http.IncomingMessage]; // the event's own type
-  t.is(response.statusCode, 413);
-  streamed.destroy();
-});
+const PATHS = ['/', '/body', '/', '/body'];
 
+/** @returns ends the connection */
+function pipelined(origin: string, paths: readonly string[]): () => void {
+  const { port, hostname } = new URL(origin);
+  const client = net.connect(Number(port), hostname).on('error', () => {});
+  for (const path of paths) client.write(`GET ${path} HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`);
+  return () => client.destroy();
+}
+
+function sideBySide(origin: string, paths: readonly string[]): () => void {
+  const session = sessionOf(origin);
+  for (const path of paths) session.request({ ':path': path }).on('error', () => {});
+  return () => session.destroy();
+}
+
+overBoth(
+  'listener() refuses a body that is too large early by its Content-Length, and in the stream',
+  async (t, { listen, fetch, open }) => {
+    const host = newHost(t, { limits: { bodyBytes: 1000 } });
+    const origin = await serving(
+      t,
+      listen,
+      handler('return new Response(String((await request.arrayBuffer()).byteLength))'),
+      host,
+    );
+    t.is(await (await fetch(origin, { method: 'POST', body: 'x'.repeat(1000) })).text(), '1000');
+    const length = { 'content-length': '1001' };
+    const early = await open(origin, { method: 'POST', headers: length }).answer;
+    t.is(early.status, 413);
+    t.regex(String(await bytesOf(early)), /Request entity too large/i);
+    const streamed = open(origin, { method: 'POST' });
+    streamed.body.write('x'.repeat(600));
+    streamed.body.write('x'.repeat(600));
+    t.is((await streamed.answer).status, 413);
+    streamed.leave();
+  },
+);
+
+// HTTP/2 frames all bodies in one way.
 test('listener() declines Transfer-Encoding together with Content-Length, and serves nothing behind it on the connection', async t => {
   const host = newHost(t);
   const fn = await host.load(ECHO);

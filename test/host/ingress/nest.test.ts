@@ -1,4 +1,4 @@
-/** The listener in a NestJS application. Decorators are called as functions, which is what compilers make of them. */
+/** The listener in a NestJS application on Express, which serves HTTP/1.1 alone. Decorators are called as functions, which is what compilers make of them. */
 import 'reflect-metadata';
 import {
   type MiddlewareConsumer,
@@ -10,8 +10,8 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import test, { type ExecutionContext } from 'ava';
-import { rawHeadersOf } from '../../servers.js';
 import { handler, newHost } from '../new-host.js';
+import { clientOf } from '../protocols.js';
 
 const ECHO = handler(`
   const headers = new Headers([['set-cookie', 'a=1'], ['set-cookie', 'b=2']]);
@@ -36,8 +36,10 @@ async function application(
   if (place === 'before') app.use('/plugins', listener);
   await app.listen(0, '127.0.0.1');
   t.teardown(() => app.close());
-  return `${await app.getUrl()}/plugins`;
+  return `${connect(t, await app.getUrl())}/plugins`;
 }
+
+const { connect, open, fetch } = clientOf('HTTP/1.1');
 
 const post = (url: string): Promise<Response> =>
   fetch(url, { method: 'POST', body: ODD_JSON, headers: { 'content-type': 'application/json' } });
@@ -45,7 +47,7 @@ const post = (url: string): Promise<Response> =>
 test('NestJS: a listener in front of its parsers gets every body, and keeps its cookies', async t => {
   const url = await application(t, {}, 'before');
   t.is(await (await post(url)).text(), ODD_JSON);
-  t.deepEqual((await rawHeadersOf(url)).get('set-cookie'), ['a=1', 'b=2']);
+  t.deepEqual((await open(url).answer).fields.get('set-cookie'), ['a=1', 'b=2']);
 });
 
 test('NestJS with rawBody: the bytes are those that were sent, behind its parsers', async t => {

@@ -1,11 +1,13 @@
-/** Heads of responses on their way through node:http and what applications put around it. */
+/** Heads of responses on their way through node:http or node:http2, and what applications put around it. */
 import { once } from 'node:events';
 import type http from 'node:http';
 import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import express from 'express';
-import { listen, rawHeadersOf } from '../../servers.js';
-import { handler, newHost, nextInvocation } from '../new-host.js';
+import { handler, newHost, nextInvocation, sharedHost } from '../new-host.js';
+import { clientOf, overBoth } from '../protocols.js';
+
+const shared = sharedHost();
 
 const REPEATED = handler(`
   const headers = new Headers({ 'content-type': 'text/x-own' });
@@ -29,18 +31,17 @@ function wrapWriteHead(response: ServerResponse): void {
 }
 
 for (const [what, prepare] of [
-  ['node:http alone', () => {}],
+  ['a server alone', () => {}],
   ['headers that were set before', (response: ServerResponse) => response.setHeader('x-before', '1')],
   ['a middleware that wraps writeHead()', wrapWriteHead],
 ] as const) {
-  test(`listener() keeps every value of repeated headers behind ${what}`, async t => {
-    const host = newHost(t);
-    const listener = host.listener({ function: await host.load(REPEATED) });
+  overBoth(`listener() keeps every value of repeated headers behind ${what}`, async (t, { listen, open }) => {
+    const listener = await shared.listener(REPEATED);
     const origin = await listen(t, (request, response) => {
       prepare(response);
       listener(request, response);
     });
-    const headers = await rawHeadersOf(origin);
+    const { fields: headers } = await open(origin).answer;
     t.deepEqual(headers.get('set-cookie'), ['set-cookie-1', 'set-cookie-2']);
     for (const name of ['link', 'vary', 'x-other']) {
       t.is(headers.get(name)?.join(', '), `${name}-1, ${name}-2`);
@@ -49,8 +50,9 @@ for (const [what, prepare] of [
   });
 }
 
+// Express serves HTTP/1.1 alone.
 test('listener() leaves what the application has set, and adds to its cookies, Vary and Link', async t => {
-  const host = newHost(t);
+  const { listen, open } = clientOf('HTTP/1.1');
   const app = express();
   app.use((_request, response, next) => {
     response.setHeader('set-cookie', ['session=1', 'theme=2']);
@@ -61,8 +63,8 @@ test('listener() leaves what the application has set, and adds to its cookies, V
     response.setHeader('content-length', '9999');
     next();
   });
-  app.use(host.listener({ function: await host.load(REPEATED) }));
-  const headers = await rawHeadersOf(await listen(t, app));
+  app.use(await shared.listener(REPEATED));
+  const { fields: headers } = await open(await listen(t, app)).answer;
   t.deepEqual(headers.get('set-cookie'), ['session=1', 'theme=2', 'set-cookie-1', 'set-cookie-2']);
   t.is(headers.get('vary')?.join(', '), 'origin, vary-1, vary-2');
   t.is(headers.get('link')?.join(', '), '</a>, link-1, link-2');
@@ -71,49 +73,54 @@ test('listener() leaves what the application has set, and adds to its cookies, V
   t.deepEqual(headers.get('content-length'), ['4']);
 });
 
-test('an error page keeps what the application has set, and replaces its type and length', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(handler('throw new Error()')) });
-  const origin = await listen(t, (request, response) => {
-    response.setHeader('set-cookie', 'session=1');
-    response.setHeader('content-length', '3');
-    listener(request, response);
-  });
-  const headers = await rawHeadersOf(origin);
-  t.deepEqual(headers.get('set-cookie'), ['session=1']);
-  t.not(headers.get('content-length')?.[0], '3');
-});
-
-for (const isBehind of [false, true]) {
-  test(`listener() answers 502 for a header with a control character${isBehind ? ', behind headers that were set before' : ''}`, async t => {
-    const host = newHost(t);
-    const fn = await host.load(
-      handler(
-        `return new Response('x', { headers: { 'x-plain': 'y', 'x-control': 'a\\u0001b', 'set-cookie': 'own' } })`,
-      ),
-    );
-    const listener = host.listener({ function: fn });
+overBoth(
+  'an error page keeps what the application has set, and replaces its type and length',
+  async (t, { listen, open }) => {
+    const listener = await shared.listener(handler('throw new Error()'));
     const origin = await listen(t, (request, response) => {
-      if (isBehind) response.setHeader('x-before', '1');
+      response.setHeader('set-cookie', 'session=1');
+      response.setHeader('content-length', '3');
       listener(request, response);
     });
-    const event = nextInvocation(host);
-    const response = await fetch(origin, { headers: { accept: 'application/json' } });
-    t.is(response.status, 502);
-    t.is(response.headers.get('x-plain'), null);
-    t.is(response.headers.get('set-cookie'), null);
-    t.is(response.headers.get('x-before'), isBehind ? '1' : null);
-    t.like(await response.json(), { error: { code: 'EDGE_RESPONSE_HEADER' } });
-    const { outcome, status, error } = await event;
-    t.is(outcome, 'exception');
-    t.is(status, undefined);
-    t.like(error, { code: 'EDGE_RESPONSE_HEADER' });
-    t.regex(error?.message ?? '', /header "x-control" has the character U\+0001/);
-    t.is((await fetch(origin, { method: 'HEAD' })).status, 502);
-  });
+    const { fields: headers } = await open(origin).answer;
+    t.deepEqual(headers.get('set-cookie'), ['session=1']);
+    t.not(headers.get('content-length')?.[0], '3');
+  },
+);
+
+for (const isBehind of [false, true]) {
+  overBoth(
+    `listener() answers 502 for a header with a control character${isBehind ? ', behind headers that were set before' : ''}`,
+    async (t, { listen, fetch }) => {
+      const host = newHost(t);
+      const fn = await host.load(
+        handler(
+          `return new Response('x', { headers: { 'x-plain': 'y', 'x-control': 'a\\u0001b', 'set-cookie': 'own' } })`,
+        ),
+      );
+      const listener = host.listener({ function: fn });
+      const origin = await listen(t, (request, response) => {
+        if (isBehind) response.setHeader('x-before', '1');
+        listener(request, response);
+      });
+      const event = nextInvocation(host);
+      const response = await fetch(origin, { headers: { accept: 'application/json' } });
+      t.is(response.status, 502);
+      t.is(response.headers.get('x-plain'), null);
+      t.is(response.headers.get('set-cookie'), null);
+      t.is(response.headers.get('x-before'), isBehind ? '1' : null);
+      t.like(await response.json(), { error: { code: 'EDGE_RESPONSE_HEADER' } });
+      const { outcome, status, error } = await event;
+      t.is(outcome, 'exception');
+      t.is(status, undefined);
+      t.like(error, { code: 'EDGE_RESPONSE_HEADER' });
+      t.regex(error?.message ?? '', /header "x-control" has the character U\+0001/);
+      t.is((await fetch(origin, { method: 'HEAD' })).status, 502);
+    },
+  );
 }
 
-test('what waitUntil holds goes on after an answer that could not be sent', async t => {
+overBoth('what waitUntil holds goes on after an answer that could not be sent', async (t, { listen, fetch }) => {
   const host = newHost(t);
   const fn = await host.load(
     handler(`
@@ -126,24 +133,26 @@ test('what waitUntil holds goes on after an answer that could not be sent', asyn
   t.like((await logged)[0], { message: 'afterwards' });
 });
 
-test('an application without a function behind its error page still gets its own headers out', async t => {
-  const host = newHost(t);
-  const listener: http.RequestListener = host.listener();
-  const origin = await listen(t, (request, response) => {
-    wrapWriteHead(response);
-    listener(request, response);
-  });
-  const headers = await rawHeadersOf(origin);
-  t.deepEqual(headers.get('x-wrapped'), ['yes']);
-  t.regex(headers.get('content-type')?.[0] ?? '', /^text\/html/);
-});
+overBoth(
+  'an application without a function behind its error page still gets its own headers out',
+  async (t, { listen, open }) => {
+    const host = newHost(t);
+    const listener: http.RequestListener = host.listener();
+    const origin = await listen(t, (request, response) => {
+      wrapWriteHead(response);
+      listener(request, response);
+    });
+    const { fields: headers } = await open(origin).answer;
+    t.deepEqual(headers.get('x-wrapped'), ['yes']);
+    t.regex(headers.get('content-type')?.[0] ?? '', /^text\/html/);
+  },
+);
 
 const EVERY_BYTE = handler(`
   return new Response(Uint8Array.from({ length: 256 }, (_, byte) => byte), { headers: { 'content-type': 'application/x-bytes' } });`);
 
-test('listener() sends every byte of a short body as it is', async t => {
-  const host = newHost(t);
-  const origin = await listen(t, host.listener({ function: await host.load(EVERY_BYTE) }));
+overBoth('listener() sends every byte of a short body as it is', async (t, { listen, fetch }) => {
+  const origin = await listen(t, await shared.listener(EVERY_BYTE));
   const response = await fetch(origin);
   t.deepEqual(
     Buffer.from(await response.arrayBuffer()),
@@ -152,9 +161,8 @@ test('listener() sends every byte of a short body as it is', async t => {
   t.is(response.headers.get('content-length'), '256');
 });
 
-test('listener() gives bytes to a middleware that has replaced end()', async t => {
-  const host = newHost(t);
-  const listener = host.listener({ function: await host.load(EVERY_BYTE) });
+overBoth('listener() gives bytes to a middleware that has replaced end()', async (t, { listen, fetch }) => {
+  const listener = await shared.listener(EVERY_BYTE);
   const origin = await listen(t, (request, response) => {
     const { end } = response;
     // It takes every body for UTF-8, as some do.

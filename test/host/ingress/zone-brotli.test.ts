@@ -1,13 +1,11 @@
 /** The zone setting `brotli` of the management API, in the listener of the host: until the schedule ends it. */
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ZoneBrotli } from '../../../src/names/zone-brotli.js';
-import { portOf } from '../../servers.js';
 import { handler, newHost } from '../new-host.js';
+import { overBoth, type ProtocolClient } from '../protocols.js';
 
 const BEFORE = '2024-08-14T12:00:00Z';
 const AFTER = '2024-08-16T12:00:00Z';
@@ -15,16 +13,13 @@ const TEXT = handler(
   `return new Response('some text '.repeat(500), { headers: { 'content-type': 'text/plain', 'cache-control': 'public, max-age=60' } })`,
 );
 
-async function start(t: ExecutionContext, storage: string, clock: { at: string }) {
+async function start(t: ExecutionContext, { listen, fetch }: ProtocolClient, storage: string, clock: { at: string }) {
   const host = newHost(t, { storage });
   const account = host.account('acme', { zones: ['example.com', 'example.org'] });
   const api = host.management({ now: () => new Date(clock.at) });
   const { value } = await api.issueToken({ name: 'test', account: 'acme', permissions: ['zones:edit', 'zones:read'] });
   await account.load(TEXT, { name: 'text', routes: ['example.com/*', '*.example.com/*', 'example.org/*'] });
-  const server = createServer(host.listener({ cache: true })).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close().closeAllConnections());
-  const port = portOf(server);
+  const origin = await listen(t, host.listener({ cache: true }));
   return {
     host,
     async call(method: string, path: string, body?: unknown): Promise<{ status: number; result: { id: string } }> {
@@ -40,50 +35,45 @@ async function start(t: ExecutionContext, storage: string, clock: { at: string }
       return { status: answer.status, result };
     },
     /** The coding of an answer. */
-    coding(name: string, accepted = 'br, gzip;q=0.5', path = '/'): Promise<string | undefined> {
-      return new Promise((resolve, reject) => {
-        const headers = { host: name, 'accept-encoding': accepted };
-        request({ port, host: '127.0.0.1', path, headers, agent: false })
-          .on('response', response => {
-            response.resume();
-            resolve(response.headers['content-encoding']);
-          })
-          .on('error', reject)
-          .end();
-      });
+    async coding(name: string, accepted = 'br, gzip;q=0.5', path = '/'): Promise<string | undefined> {
+      const { headers } = await fetch(origin + path, { headers: { host: name, 'accept-encoding': accepted } });
+      return headers.get('content-encoding') ?? undefined;
     },
   };
 }
 
-test('answers of a zone have no Brotli while its setting is off, those from the cache neither, until the schedule ends it', async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
-  t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const clock = { at: BEFORE };
-  const first = await start(t, directory, clock);
-  const { result: zone } = await first.call('POST', '/zones', { name: 'example.com', account: { id: 'acme' } });
-  t.is(await first.coding('example.com'), 'br', 'the default');
-  t.is((await first.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'off' })).status, 200);
-  t.is(await first.coding('example.com'), 'gzip', 'from the cache');
-  t.is(await first.coding('www.example.com:80'), 'gzip', 'a name below the zone');
-  t.is(await first.coding('example.com', 'br', '/br'), undefined);
-  t.is(await first.coding('example.org'), 'br', 'another zone');
-  await first.host.close();
+overBoth(
+  'answers of a zone have no Brotli while its setting is off, those from the cache neither, until the schedule ends it',
+  async (t, client) => {
+    const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
+    t.teardown(() => rm(directory, { recursive: true, force: true }));
+    const clock = { at: BEFORE };
+    const first = await start(t, client, directory, clock);
+    const { result: zone } = await first.call('POST', '/zones', { name: 'example.com', account: { id: 'acme' } });
+    t.is(await first.coding('example.com'), 'br', 'the default');
+    t.is((await first.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'off' })).status, 200);
+    t.is(await first.coding('example.com'), 'gzip', 'from the cache');
+    t.is(await first.coding('www.example.com:80'), 'gzip', 'a name below the zone');
+    t.is(await first.coding('example.com', 'br', '/br'), undefined);
+    t.is(await first.coding('example.org'), 'br', 'another zone');
+    await first.host.close();
 
-  const second = await start(t, directory, clock);
-  await second.call('GET', `/zones/${zone.id}`);
-  t.is(await second.coding('example.com'), 'gzip', 'after a restart');
-  t.is((await second.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'on' })).status, 200);
-  t.is(await second.coding('example.com'), 'br');
-  t.is((await second.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'off' })).status, 200);
-  t.is(await second.coding('example.com'), 'gzip');
-  clock.at = AFTER;
-  t.is(await second.coding('example.com'), 'br', 'the setting has ended');
-  t.is((await second.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'off' })).status, 410);
-  clock.at = BEFORE;
-  t.is(await second.coding('example.com'), 'gzip');
-  t.is((await second.call('DELETE', `/zones/${zone.id}`)).status, 200);
-  t.is(await second.coding('example.com'), 'br', 'the zone is gone');
-});
+    const second = await start(t, client, directory, clock);
+    await second.call('GET', `/zones/${zone.id}`);
+    t.is(await second.coding('example.com'), 'gzip', 'after a restart');
+    t.is((await second.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'on' })).status, 200);
+    t.is(await second.coding('example.com'), 'br');
+    t.is((await second.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'off' })).status, 200);
+    t.is(await second.coding('example.com'), 'gzip');
+    clock.at = AFTER;
+    t.is(await second.coding('example.com'), 'br', 'the setting has ended');
+    t.is((await second.call('PATCH', `/zones/${zone.id}/settings/brotli`, { value: 'off' })).status, 410);
+    clock.at = BEFORE;
+    t.is(await second.coding('example.com'), 'gzip');
+    t.is((await second.call('DELETE', `/zones/${zone.id}`)).status, 200);
+    t.is(await second.coding('example.com'), 'br', 'the zone is gone');
+  },
+);
 
 test('the setting of a zone is in force only for names that its account owns, and the nearest zone decides', t => {
   const owners = new Map([
