@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
-import { listen } from '../servers.js';
 import { handler, newHost } from './new-host.js';
+import { overBoth } from './protocols.js';
 
 const MODES = [
   { isolation: 'process', services: 'inline' },
@@ -186,35 +186,38 @@ for (const mode of MODES) {
     t.deepEqual([...(seen.get('signal') ?? [])], ['a']);
   });
 
-  test(`methods, calls between functions, and requests of a listener keep the context of their caller (${title})`, async t => {
-    const { requests, seen, note } = watching();
-    const host = hostIn(t, mode);
-    const bindings = { APP: { call: (where: unknown) => note(String(where)) } };
-    const inner = `import { FunctionEntrypoint } from 'edgehost:workers'; export default class extends FunctionEntrypoint {
+  overBoth(
+    `methods, calls between functions, and requests of a listener keep the context of their caller (${title})`,
+    async (t, { listen, fetch }) => {
+      const { requests, seen, note } = watching();
+      const host = hostIn(t, mode);
+      const bindings = { APP: { call: (where: unknown) => note(String(where)) } };
+      const inner = `import { FunctionEntrypoint } from 'edgehost:workers'; export default class extends FunctionEntrypoint {
       async fetch(request) { await this.env.APP.call(request.headers.get('where')); return new Response('x'); }
       async run(where) { await this.env.APP.call(where); }
     }`;
-    await requests.run('load', () => host.load(inner, { name: 'inner', bindings }));
-    const outer = handler(
-      "await env.INNER.fetch(request); await env.INNER.run('method between'); return new Response('x')",
-    );
-    const fn = await requests.run('load', () => host.load(outer, { name: 'outer', services: { INNER: 'inner' } }));
-    const called = await host.load(inner, { name: 'called', bindings });
-    const listener = host.listener({ function: fn });
-    let count = 0;
-    const url = await listen(t, (request, response) =>
-      requests.run(`request ${count++}`, () => listener(request, response)),
-    );
-    for (let i = 0; i < 2; i++) await (await fetch(url, { headers: { where: 'listener' } })).text();
-    for (const store of ['a', 'b']) {
-      await requests.run(store, () => fn.fetch('http://x/', { headers: { where: 'fetch between' } }));
-      await requests.run(store, () => called.rpc.run?.('rpc'));
-    }
-    t.deepEqual([...(seen.get('listener') ?? [])], ['request 0', 'request 1']);
-    t.deepEqual([...(seen.get('fetch between') ?? [])], ['a', 'b']);
-    t.deepEqual([...(seen.get('method between') ?? [])], ['request 0', 'request 1', 'a', 'b']);
-    t.deepEqual([...(seen.get('rpc') ?? [])], ['a', 'b']);
-  });
+      await requests.run('load', () => host.load(inner, { name: 'inner', bindings }));
+      const outer = handler(
+        "await env.INNER.fetch(request); await env.INNER.run('method between'); return new Response('x')",
+      );
+      const fn = await requests.run('load', () => host.load(outer, { name: 'outer', services: { INNER: 'inner' } }));
+      const called = await host.load(inner, { name: 'called', bindings });
+      const listener = host.listener({ function: fn });
+      let count = 0;
+      const url = await listen(t, (request, response) =>
+        requests.run(`request ${count++}`, () => listener(request, response)),
+      );
+      for (let i = 0; i < 2; i++) await (await fetch(url, { headers: { where: 'listener' } })).text();
+      for (const store of ['a', 'b']) {
+        await requests.run(store, () => fn.fetch('http://x/', { headers: { where: 'fetch between' } }));
+        await requests.run(store, () => called.rpc.run?.('rpc'));
+      }
+      t.deepEqual([...(seen.get('listener') ?? [])], ['request 0', 'request 1']);
+      t.deepEqual([...(seen.get('fetch between') ?? [])], ['a', 'b']);
+      t.deepEqual([...(seen.get('method between') ?? [])], ['request 0', 'request 1', 'a', 'b']);
+      t.deepEqual([...(seen.get('rpc') ?? [])], ['a', 'b']);
+    },
+  );
 
   test(`queues, tails and warnings have no caller: they run in no context (${title})`, async t => {
     const { requests, seen, note } = watching();

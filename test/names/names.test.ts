@@ -1,37 +1,33 @@
 /** Host names of accounts, through a host: what one account loads or asks for never answers for names of another. */
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import http from 'node:http';
-import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, HostManagement } from '../../src/index.js';
 import { handler, newHost } from '../host/new-host.js';
+import { clientOf, PROTOCOLS } from '../host/protocols.js';
 
 const says = (text: string): string => handler(`return new Response('${text}')`);
 
-/** The account that answers, by `host.fetch()` and by a listener; undefined for none. */
+/** The account that answers, by `host.fetch()` and by a listener, over both protocols; undefined for none. */
 async function asker(
   t: ExecutionContext,
   host: EdgeHost,
 ): Promise<(name: string, path?: string) => Promise<string | undefined>> {
-  const server = http.createServer(host.listener()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo; // it listens on TCP
+  const clients = PROTOCOLS.map(clientOf);
+  const origins = await Promise.all(clients.map(({ listen }) => listen(t, host.listener())));
   return async (name, path = '/') => {
     const fetched = await host.fetch(`http://${name}${path}`).then(
       response => response.text(),
       () => undefined,
     );
-    const socket = net.connect(port, '127.0.0.1');
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\n\r\n`, 'latin1');
-    let answer = '';
-    for await (const chunk of socket) answer += String(chunk);
-    const heard = answer.startsWith('HTTP/1.1 200 ') ? answer.slice(answer.indexOf('\r\n\r\n') + 4) : undefined;
-    t.is(heard, fetched, `the listener and fetch() answer alike for ${name}${path}`);
-    return heard;
+    for (const [at, { fetch, protocol }] of clients.entries()) {
+      const response = await fetch(`${origins[at]}${path}`, { headers: { host: name } });
+      const text = await response.text();
+      const heard = response.status === 200 ? text : undefined;
+      t.is(heard, fetched, `the listener over ${protocol} and fetch() answer alike for ${name}${path}`);
+    }
+    return fetched;
   };
 }
 

@@ -11,7 +11,7 @@ import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, EdgeHostOptions } from '../../src/index.js';
 import { errorCode } from '../../src/quotas/errors.js';
 import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
-import { listen } from '../servers.js';
+import { overBoth } from '../host/protocols.js';
 
 function temporaryDirectory(t: ExecutionContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
@@ -97,20 +97,23 @@ test('large bodies pass from the client to a bucket and back, whole', async t =>
   }
 });
 
-test('large bodies go to a client of the listener in order, and nothing of them stays counted', async t => {
-  for (const services of ['inline', 'process'] as const) {
-    const host = hostWithServices(t, { services });
-    const bytes = randomBytes(24 * 1024 * 1024 + 17);
-    await host.bucket('files').put('big', bytes);
-    const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
-    const origin = await listen(t, host.listener({ function: fn, compression: false }));
-    // So many that what would stay counted of each adds up to a refusal.
-    for (let round = 0; round < 6; round++) {
-      const got = Buffer.from(await (await fetch(origin)).arrayBuffer());
-      t.true(got.equals(bytes), `${services}, ${round}`);
+overBoth(
+  'large bodies go to a client of the listener in order, and nothing of them stays counted',
+  async (t, { listen, fetch }) => {
+    for (const services of ['inline', 'process'] as const) {
+      const host = hostWithServices(t, { services });
+      const bytes = randomBytes(24 * 1024 * 1024 + 17);
+      await host.bucket('files').put('big', bytes);
+      const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
+      const origin = await listen(t, host.listener({ function: fn, compression: false }));
+      // So many that what would stay counted of each adds up to a refusal.
+      for (let round = 0; round < 6; round++) {
+        const got = Buffer.from(await (await fetch(origin)).arrayBuffer());
+        t.true(got.equals(bytes), `${services}, ${round}`);
+      }
     }
-  }
-});
+  },
+);
 
 test('a client that goes away ends what is passed on to it, and the function serves the next one', async t => {
   const host = hostWithServices(t);

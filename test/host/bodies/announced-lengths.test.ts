@@ -1,10 +1,8 @@
 /** Bodies whose length was announced and that end before it: nothing takes a part of a body for all of it. */
-import { once } from 'node:events';
-import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeFunction, EdgeHost } from '../../../src/index.js';
-import { listen } from '../../servers.js';
-import { handler, ISOLATIONS, type Isolation, newHost } from '../new-host.js';
+import { handler, ISOLATIONS, type Isolation, newHost, nextInvocation } from '../new-host.js';
+import { bytesOf, overBoth } from '../protocols.js';
 
 /** More than the first window, so that it travels as a stream. */
 const ANNOUNCED = 200_000;
@@ -100,33 +98,28 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
-test('listener() cuts the connection of a response that is shorter than its Content-Length', async t => {
+overBoth('listener() breaks off a response that is shorter than its Content-Length', async (t, { listen, open }) => {
   const host = newHost(t);
   await host.load(handler(`return ${ANSWER};`), { routes: ['*/*'] });
-  const request = http.get(await listen(t, host.listener()));
-  const [response] = (await once(request, 'response')) as [http.IncomingMessage]; // of a client request
-  response.resume();
-  const error = await once(response, 'end').then(
-    () => undefined,
-    (failure: unknown) => failure,
-  );
-  t.true(error instanceof Error);
-  t.false(response.complete);
+  const answer = await open(await listen(t, host.listener())).answer;
+  await t.throwsAsync(bytesOf(answer), { message: /aborted|closed with error code NGHTTP2_INTERNAL_ERROR/ });
 });
 
-test('listener() stores nothing of a request whose client goes before its end', async t => {
-  const host = newHost(t);
-  await host.load(handler(`await env.FILES.put('key', request.body); return new Response('stored');`), {
-    ...BINDINGS,
-    routes: ['*/*'],
-  });
-  const over = new Promise<void>(resolve => host.on('invocation', () => resolve()));
-  const request = http.request(await listen(t, host.listener()), {
-    method: 'PUT',
-    headers: { 'content-length': ANNOUNCED },
-  });
-  request.on('error', () => {});
-  request.write(Buffer.alloc(SENT), () => request.destroy());
-  await over;
-  t.is(await host.bucket('files').get('key'), null);
-});
+for (const headers of [{ 'content-length': String(ANNOUNCED) }, {}]) {
+  const length = 'content-length' in headers ? 'a length' : 'no length';
+  overBoth(
+    `listener() stores nothing of a request with ${length} whose client goes before its end`,
+    async (t, { listen, open }) => {
+      const host = newHost(t);
+      await host.load(handler(`await env.FILES.put('key', request.body); return new Response('stored');`), {
+        ...BINDINGS,
+        routes: ['*/*'],
+      });
+      const over = nextInvocation(host);
+      const { body, leave } = open(await listen(t, host.listener()), { method: 'PUT', headers });
+      body.write(Buffer.alloc(SENT), () => leave());
+      t.is((await over).outcome, 'canceled');
+      t.is(await host.bucket('files').get('key'), null);
+    },
+  );
+}
