@@ -133,7 +133,8 @@ function connect(t: ExecutionContext, protocol: Protocol, origin: string): strin
   return origin;
 }
 
-function open(
+/** See `ProtocolClient`: by the protocol that is spoken there. */
+export function open(
   url: string,
   head: AskedHead = {},
   hasBody = !['GET', 'HEAD', 'DELETE'].includes(head.method ?? 'GET'),
@@ -193,8 +194,10 @@ function openSecond(
   { method = 'GET', headers = {} }: AskedHead,
   hasBody: boolean,
 ): Exchange {
-  const { host, ...others } = headers;
-  const own = host !== undefined && headers[':authority'] === undefined ? { ...others, ':authority': host } : headers;
+  // HTTP/2 frames all bodies in one way, and has no field for it.
+  const { host, 'transfer-encoding': _framing, ...others } = headers;
+  const own =
+    host !== undefined && headers[':authority'] === undefined ? { ...others, ':authority': host } : { ...others, host };
   const head = { ':method': method, ':path': path, ...own } as http2.OutgoingHttpHeaders; // whose lists are not readonly
   const stream = session.request(head, { endStream: !hasBody });
   stream.on('error', () => {});

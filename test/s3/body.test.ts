@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import type { ObjectRecord } from '../../src/bindings/bucket/engine.js';
 import { CHECKSUMS, type ChecksumAlgorithm, createChecksum } from '../../src/s3/wire/checksum.js';
+import { open } from '../host/protocols.js';
 import { type Door, exchange, KEYS, openDoor, type Reply } from './endpoint.js';
 import { signedChunks, signRequest } from './sign.js';
 
@@ -307,28 +308,27 @@ test('PutObject takes a body of unknown length', async t => {
 
 test('PutObject keeps the old object when the upload is cut off', async t => {
   const endpoint = await openWithOld(t);
-  const signed = signRequest('PUT', '/files/k', {
+  const { target, headers } = signRequest('PUT', '/files/k', {
     host: `127.0.0.1:${endpoint.port}`,
     ...KEYS,
     payloadHash: 'UNSIGNED-PAYLOAD',
   });
   for (const length of [1000, 10_000_000]) {
-    const refused = new Promise(resolve => {
-      endpoint.server.once('request', (_, response) => response.once('close', resolve));
-    });
-    const socket = connect(endpoint.port, '127.0.0.1');
-    const headers = Object.entries({ ...signed.headers, 'content-length': String(length) }).map(
-      ([name, value]) => `${name}: ${value}\r\n`,
-    );
-    socket.write(`PUT ${signed.target} HTTP/1.1\r\n${headers.join('')}\r\n`);
-    socket.write(Buffer.alloc(length / 2, 'n'), () => socket.destroy());
-    await refused;
-    t.is((await stored(endpoint))?.size, 3);
+    for (const framing of [{ 'content-length': String(length) }, { 'transfer-encoding': 'chunked' }]) {
+      const refused = new Promise(resolve => {
+        endpoint.server.once('request', (_, response) => response.once('close', resolve));
+      });
+      const { body, leave } = open(endpoint.endpoint, { method: 'PUT', target, headers: { ...headers, ...framing } });
+      body.write(Buffer.alloc(length / 2, 'n'), () => leave());
+      await refused;
+      await new Promise(resolve => setTimeout(resolve, 100));
+      t.is((await stored(endpoint))?.size, 3);
+    }
   }
   t.deepEqual(endpoint.errors, []);
 });
 
-/** Sends requests on one connection, one after the other, and gives the statuses. */
+/** Sends requests on one connection of HTTP/1.1, one after the other, and gives the statuses. */
 async function onOneConnection(endpoint: Door, requests: readonly string[]): Promise<number[]> {
   const socket = connect(endpoint.port, '127.0.0.1');
   const statuses: number[] = [];
@@ -373,7 +373,7 @@ function putText(endpoint: Door, secretAccessKey: string, body: string, more: Re
 }
 
 test('the connection stays usable after a PUT that was refused before or while its body was read', async t => {
-  const endpoint = await openDoor(t);
+  const endpoint = await openDoor(t, { protocol: 'HTTP/1.1' });
   const body = 'x'.repeat(1_000_000);
   const statuses = await onOneConnection(endpoint, [
     putText(endpoint, 'wrong-secret', body),
@@ -387,7 +387,7 @@ test('the connection stays usable after a PUT that was refused before or while i
 });
 
 test('the listener says 100 Continue to an upload it takes, and the refusal at once to one it does not', async t => {
-  const endpoint = await openDoor(t);
+  const endpoint = await openDoor(t, { protocol: 'HTTP/1.1' });
   const expect = { expect: '100-continue' };
   const head = (secret: string) => putText(endpoint, secret, 'hello', expect).slice(0, -5);
   t.deepEqual(await onOneConnection(endpoint, [`${head(KEYS.secretAccessKey)}hello`]), [100, 200]);

@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
@@ -9,6 +9,8 @@ import type { S3Options } from '../../src/s3/options.js';
 import { remoteDirectory } from '../../src/services/remote/remote-buckets.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
+import { bytesOf, clientOf, open, type Protocol } from '../host/protocols.js';
+import { portOf } from '../servers.js';
 import { remotePair } from '../services/remote/pair.js';
 import { servedObjects } from '../services/remote/served.js';
 import { type SignOptions, signRequest } from './sign.js';
@@ -64,10 +66,16 @@ function overConnection(storage: Storage, local: BucketDirectory): BucketDirecto
 }
 
 let areBucketsRemote = false;
+let usualProtocol: Protocol = 'HTTP/1.1';
 
 /** From here on the buckets of every endpoint of this process are used over a connection. */
 export function useRemoteBuckets(): void {
   areBucketsRemote = true;
+}
+
+/** From here on every endpoint of this process is behind a server of HTTP/2. */
+export function useHttp2(): void {
+  usualProtocol = 'HTTP/2';
 }
 
 export async function openDoor(
@@ -77,9 +85,11 @@ export async function openDoor(
     readonly minPartBytes?: number;
     /** The buckets are used over a connection. @default false */
     readonly isRemote?: boolean;
+    /** @default HTTP/1.1, unless useHttp2() was called */
+    readonly protocol?: Protocol;
   } = {},
 ): Promise<Door> {
-  const { onDisk = false, minPartBytes, isRemote = areBucketsRemote, ...s3 } = options;
+  const { onDisk = false, minPartBytes, isRemote = areBucketsRemote, protocol = usualProtocol, ...s3 } = options;
   const directory = onDisk ? await mkdtemp(join(tmpdir(), 'edgehost-s3-')) : ':memory:';
   const storage = await openBuckets(directory, minPartBytes === undefined ? {} : { minPartBytes });
   const local = bucketsOf(storage, 'test');
@@ -92,27 +102,25 @@ export async function openDoor(
     onError: error => errors.push(error),
     ...s3,
   });
-  const server = createServer(handler.listener);
-  server.on('checkContinue', handler.continueListener);
-  await new Promise<void>(resolve => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  // Before the server, which ends first.
   t.teardown(async () => {
-    server.closeAllConnections();
-    await new Promise(resolve => {
-      server.close(resolve);
-    });
     await storage.close();
     if (onDisk) await rm(directory, { recursive: true, force: true });
   });
+  const servers: Server[] = [];
+  const endpoint = await clientOf(protocol).listen(t, handler.listener, server => {
+    server.on('checkContinue', handler.continueListener);
+    servers.push(server);
+  });
+  const [server] = servers;
+  if (server === undefined) throw new Error('There is no server');
+  const port = portOf(server);
   return {
     handler,
     buckets,
     server,
     port,
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint,
     errors,
     send: (method, target, sendOptions = {}) => send(port, method, target, sendOptions),
   };
@@ -126,32 +134,24 @@ async function send(port: number, method: string, target: string, options: SendO
   return exchange(port, method, signed.target, { ...(options.body === null ? {} : length), ...signed.headers }, body);
 }
 
-/** Sends exactly this. */
-export function exchange(
+/** Sends exactly this, over the protocol of the endpoint. */
+export async function exchange(
   port: number,
   method: string,
   target: string,
   headers: Readonly<Record<string, string>>,
   body: Uint8Array = Buffer.alloc(0),
 ): Promise<Reply> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, method, path: target, headers, agent: false }, response => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('error', reject);
-      response.on('end', () => {
-        const bytes = Buffer.concat(chunks);
-        const text = bytes.toString('utf8');
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          bytes,
-          text,
-          code: /<Code>([^<]*)<\/Code>/.exec(text)?.[1],
-        });
-      });
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
+  const sent = open(`http://127.0.0.1:${port}`, { method, target, headers }, body.length > 0);
+  if (body.length > 0) sent.body.end(body);
+  const answer = await sent.answer;
+  const bytes = await bytesOf(answer);
+  const text = bytes.toString('utf8');
+  return {
+    status: answer.status,
+    headers: Object.fromEntries([...answer.fields].map(([name, values]) => [name, values.join(', ')])),
+    bytes,
+    text,
+    code: /<Code>([^<]*)<\/Code>/.exec(text)?.[1],
+  };
 }

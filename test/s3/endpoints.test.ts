@@ -1,8 +1,8 @@
-import { createServer } from 'node:http';
 import test from 'ava';
 import express from 'express';
 import { createS3Handler } from '../../src/s3/handler.js';
 import type { S3Options } from '../../src/s3/options.js';
+import { clientOf, open } from '../host/protocols.js';
 import { exchange, KEYS, openDoor } from './endpoint.js';
 import { signRequest } from './sign.js';
 
@@ -67,13 +67,8 @@ test('listener() works behind a path of an express application', async t => {
   });
   const app = express();
   app.use('/s3', handler.listener);
-  const server = createServer(app);
-  await new Promise<void>(resolve => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  t.teardown(() => server.close());
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  // Express serves HTTP/1.1 alone.
+  const port = Number(new URL(await clientOf('HTTP/1.1').listen(t, app)).port);
   const signed = signRequest('PUT', '/s3/files/k//x', { host: `127.0.0.1:${port}`, ...KEYS, body: 'x' });
   t.is(
     (await exchange(port, 'PUT', signed.target, { ...signed.headers, 'content-length': '1' }, Buffer.from('x'))).status,
@@ -89,10 +84,9 @@ test('the listener gives an object free when the client goes away while it is se
   const closed = new Promise(resolve => {
     endpoint.server.once('request', (_, response) => response.once('close', resolve));
   });
-  const controller = new AbortController();
-  const response = await fetch(`${endpoint.endpoint}/files/k`, { headers: signed.headers, signal: controller.signal });
-  await response.body?.getReader().read();
-  controller.abort();
+  const { answer, leave } = open(`${endpoint.endpoint}/files/k`, { headers: signed.headers });
+  await (await answer).body[Symbol.asyncIterator]().next();
+  leave();
   await closed;
   t.is((await endpoint.send('DELETE', '/files/k')).status, 204);
   t.deepEqual(endpoint.errors, []);

@@ -89,7 +89,7 @@ export async function writeBody<Result, Seen>(body: ServiceBody, write: BodyWrit
 }
 
 async function commitBody<Result, Seen>(
-  { storage, sum, recordKey, canEmbed, bounds, work, subject, plan }: BodyWrite<Result, Seen>,
+  { storage, sum, recordKey, canEmbed, signal, bounds, work, subject, plan }: BodyWrite<Result, Seen>,
   received: ReceivedBody<Seen>,
   release: () => void,
 ): Promise<Result> {
@@ -115,6 +115,8 @@ async function commitBody<Result, Seen>(
     if (change.operation !== undefined) operations.push(change.operation);
     if (planned.drops !== undefined) operations.push(storage.collector.tombstoneOp(planned.drops));
     await storage.records.reserveSpace(operations);
+    // A client may say only behind the end of a body that it is not to be stored.
+    signal?.throwIfAborted();
     isCommitting = true;
     await storage.records.commit(operations, work);
     change.done();

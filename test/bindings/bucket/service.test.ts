@@ -288,6 +288,31 @@ contract('bucketService() gives a held body free when the call is over before it
   t.deepEqual(chunks, []);
 });
 
+for (const size of [10, 100_000]) {
+  contract(
+    `put() and uploadPart() store nothing of ${size} bytes when their signal fires behind the end of them`,
+    async (t, { engine }) => {
+      const { uploadId } = await engine.createUpload('key', {});
+      for (const write of ['put', 'part'] as const) {
+        const controller = new AbortController();
+        const options = {
+          signal: controller.signal,
+          transferChecksum: async () => {
+            controller.abort(new Error('the client has gone'));
+            return undefined;
+          },
+        };
+        const body = streamOf([new Uint8Array(size)]);
+        const written =
+          write === 'put' ? engine.put('key', body, options) : engine.uploadPart('key', uploadId, 1, body, options);
+        await t.throwsAsync(written, { message: 'the client has gone' }, write);
+      }
+      t.is(await engine.head('key'), null);
+      t.deepEqual((await engine.listParts(uploadId, 0, 10)).parts, []);
+    },
+  );
+}
+
 contract('put() stops and stores nothing when its signal fires', async (t, { engine }) => {
   const controller = new AbortController();
   const body = {

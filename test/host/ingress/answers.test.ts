@@ -194,6 +194,16 @@ overBoth(
   },
 );
 
+overBoth('values of headers are bytes, a character each, in requests and in answers', async (t, { listen, open }) => {
+  const origin = await serving(
+    t,
+    listen,
+    handler("return new Response(null, { headers: { 'x-back': request.headers.get('x-value') } })"),
+  );
+  const { fields } = await open(origin, { headers: { 'x-value': 'é\xff' } }).answer;
+  t.deepEqual(fields.get('x-back'), ['é\xff']);
+});
+
 overBoth('listener() leaves hop-by-hop headers of the function out', async (t, { listen, fetch }) => {
   const origin = await serving(
     t,

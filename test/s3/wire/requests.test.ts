@@ -84,8 +84,9 @@ test('a bucket name in a request is never a way to another place', async t => {
   }
 });
 
+// A syntax of HTTP/1.1.
 test('an absolute request target is its path', async t => {
-  const endpoint = await openDoor(t);
+  const endpoint = await openDoor(t, { protocol: 'HTTP/1.1' });
   await endpoint.send('PUT', '/files/k', { body: 'x' });
   const signed = signRequest('GET', '/files/k', { host: `127.0.0.1:${endpoint.port}`, ...KEYS });
   t.is((await exchange(endpoint.port, 'GET', `http://127.0.0.1:${endpoint.port}/files/k`, signed.headers)).text, 'x');
