@@ -115,6 +115,8 @@ function plainFields({ rawHeaders, headers }: IncomingMessage): readonly string[
     const name = rawHeaders[at] ?? '';
     const value = rawHeaders[at + 1] ?? '';
     if (name === 'cookie') cookies.push(value);
+    // The one field of a connection that HTTP/2 has (8.2.2). Clients of HTTP/1.1 name it in Connection.
+    else if (name === 'te') continue;
     // It says the same as `:authority`, or does not count.
     else if (!name.startsWith(':') && !(hasAuthority && name === 'host')) own.push(name, value);
   }

@@ -25,7 +25,9 @@ import { sendError } from './error-response.js';
 import { isNullBodyStatus, parseResponseHead, type ResponseHead } from './http-head.js';
 import { bodyIsRead, ReadBody } from './read-body.js';
 import {
+  checkHeadLength,
   declaredLength,
+  HeadTooLongError,
   headOnly,
   unsendablePart,
   withoutLength,
@@ -231,6 +233,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #send(status: number, head: ResponseHead, body: Buffer, isComplete: boolean, exchange: AnswerBody): void {
     const response = this.#response;
     const { statusText } = head;
+    checkHeadLength(response, head.headers);
     const plan =
       this.#codings.length > 0 && !(isComplete && body.length < MIN_COMPRESSED_BYTES)
         ? planCompression(
@@ -328,7 +331,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
         `The response of function "${name}" cannot be sent: ${String(error)}`,
         options,
       );
-    const part = unsendablePart(head.statusText, head.headers);
+    const part = error instanceof HeadTooLongError ? error.message : unsendablePart(head.statusText, head.headers);
     return part === undefined
       ? new EdgeError(
           'EDGE_INTERNAL',

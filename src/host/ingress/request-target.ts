@@ -3,7 +3,7 @@
  * URL parser would read in another way than a proxy in front that compares text (dot segments, backslashes, a Host with a path in it) is
  * refused rather than corrected.
  */
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, METHODS } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { EdgeError } from '../../quotas/errors.js';
 import { forwardedValue, type TrustProxy } from './client-address.js';
@@ -35,6 +35,8 @@ const CHECKED_HOSTS = {
  */
 const NORMAL_TARGET =
   /^(?:\/(?:[\w\-~!$&'()*+,;=:@[\]][\w\-~!$&'()*+,;=:@[\]%.]*)?)+(?:\?[\w\-~!$&()*+,;=:@[\]%./?]*)?$/;
+/** Those that the parser of HTTP/1.1 takes. Over HTTP/2 a client may send any word, of any length. */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** The parser would drop tabs, line feeds and spaces at the end, and take the rest of the target for a fragment after "#". */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
 const FORBIDDEN = /[\0-\x1f\x7f#]| $/;
@@ -47,7 +49,7 @@ const BYTE_BEYOND_ASCII = /[\x80-\xff]/g;
  * The URL of a request, also where a framework has cut the mount path off `request.url`. With `trustProxy`, scheme and host are those of
  * X-Forwarded-Proto and X-Forwarded-Host where these are given.
  *
- * @throws EdgeError EDGE_REQUEST_MALFORMED: not exactly one Host, one that is not a host name or address, an absolute target that is not
+ * @throws EdgeError EDGE_REQUEST_MALFORMED: a method that node:http does not take, not exactly one Host, one that is not a host name or address, an absolute target that is not
  *   of http or https or has another host than Host, a target that has a fragment, control characters, backslashes or dot segments
  */
 export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): RequestTarget {
@@ -57,6 +59,10 @@ export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): Re
   const { headers } = request;
   if (request.method === 'CONNECT')
     throw malformed('it is CONNECT, by which neither tunnels nor WebSockets over HTTP/2 are opened here');
+  if (request.httpVersionMajor > 1 && !KNOWN_METHODS.has(request.method ?? ''))
+    throw malformed(
+      `its method is ${shown(request.method ?? '')}, expected one that HTTP/1.1 has here, such as GET or POST`,
+    );
   const scheme = schemeOf(request, trustProxy);
   const own = hostOf(request, scheme);
   const relative = target.charCodeAt(0) === 47 ? target : withoutOrigin(target, own);

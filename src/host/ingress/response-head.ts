@@ -45,6 +45,35 @@ export function writeHead(response: ServerResponse, status: number, statusText: 
   else response.writeHead(status);
 }
 
+/** A head of more bytes than the protocol carries. */
+export class HeadTooLongError extends RangeError {}
+
+/** More than this ends the connection of HTTP/2 with its other requests, on a server without a maxSendHeaderBlockLength of its own. */
+const MAX_BLOCK_BYTES = 65_536;
+/** By which Node's library estimates a block: this for each field, beside its name and its value. */
+const FIELD_BYTES = 12;
+/** For the status, the date, and what compression adds. */
+const OTHER_FIELDS_BYTES = 256;
+
+/**
+ * With the headers that the application has set.
+ *
+ * @throws HeadTooLongError for more than HTTP/2 sends
+ */
+export function checkHeadLength(response: ServerResponse, headers: readonly string[]): void {
+  if (response.req.httpVersionMajor < 2) return;
+  let bytes = OTHER_FIELDS_BYTES;
+  for (let at = 0; at < headers.length; at += 2) bytes += fieldBytes(headers[at] ?? '', headers[at + 1] ?? '');
+  for (const name of response.getHeaderNames())
+    for (const value of earlierValues(response, name)) bytes += fieldBytes(name, value);
+  if (bytes > MAX_BLOCK_BYTES)
+    throw new HeadTooLongError(`its headers take ${bytes} bytes, of which HTTP/2 sends at most ${MAX_BLOCK_BYTES}`);
+}
+
+function fieldBytes(name: string, value: string): number {
+  return name.length + value.length + FIELD_BYTES;
+}
+
 function earlierValues(response: ServerResponse, name: string): readonly string[] {
   const value = response.getHeader(name);
   if (value === undefined) return [];

@@ -20,7 +20,9 @@ test('a function behind HTTP/2 sees header fields alone, with the host that :aut
     t,
     "new Headers([...request.headers]); new Request('http://y/', request); return Response.json([...request.headers])",
   );
-  const fields = await fieldsOf(await fetch(`${origin}/a`, { headers: { ':authority': 'a.test:81', 'x-a': '1' } }));
+  const fields = await fieldsOf(
+    await fetch(`${origin}/a`, { headers: { ':authority': 'a.test:81', 'x-a': '1', te: 'trailers' } }),
+  );
   t.deepEqual([...fields.keys()], ['edge-client-http', 'edge-client-ip', 'host', 'x-a']);
   t.is(fields.get('host'), 'a.test:81');
   const both = await fetch(origin, { headers: { ':authority': 'a.test', host: 'A.test' } });
@@ -178,6 +180,17 @@ test('requests that are open when a session of HTTP/2 is closed are answered', a
   session.close();
   t.is(await (await answer).text(), 'drained');
 });
+
+for (const method of ['get', 'Get', 'FETCH', 'X'.repeat(30_000)]) {
+  test(`a method that HTTP/1.1 would not have carried reaches no function: ${method.slice(0, 10)}`, async t => {
+    const host = newHost(t);
+    const fn = await host.load(handler("return new Response('ran')"));
+    const origin = await listen(t, host.listener({ function: fn }));
+    t.is((await fetch(origin, { method })).status, 400);
+    t.is((await fetch(origin, { method: 'PROPFIND' })).status, 200);
+    t.is(fn.stats().invocations, 1);
+  });
+}
 
 test('an extended CONNECT, by which HTTP/2 opens WebSockets, is refused', async t => {
   const host = newHost(t);

@@ -5,7 +5,7 @@ import type { ServerResponse } from 'node:http';
 import test from 'ava';
 import express from 'express';
 import { handler, newHost, nextInvocation, sharedHost } from '../new-host.js';
-import { clientOf, overBoth } from '../protocols.js';
+import { bytesOf, clientOf, overBoth, sessionOf } from '../protocols.js';
 
 const shared = sharedHost();
 
@@ -116,6 +116,39 @@ for (const isBehind of [false, true]) {
       t.like(error, { code: 'EDGE_RESPONSE_HEADER' });
       t.regex(error?.message ?? '', /header "x-control" has the character U\+0001/);
       t.is((await fetch(origin, { method: 'HEAD' })).status, 502);
+    },
+  );
+}
+
+for (const answer of ["'x'", 'new ReadableStream({ start(c) { c.enqueue(new Uint8Array(10)); c.close() } })', 'null']) {
+  overBoth(
+    `headers of more than 64 KiB are sent, or refused where they would end the connection, body: ${answer.slice(0, 9)}`,
+    async (t, client) => {
+      const host = newHost(t);
+      const fn = await host.load(
+        handler(`
+        const headers = new Headers();
+        for (let n = Number(new URL(request.url).searchParams.get('n')); n > 0; n--) headers.append('set-cookie', 'v'.repeat(200));
+        return new Response(${answer}, { headers });`),
+      );
+      const origin = await client.listen(t, host.listener({ function: fn }));
+      const isFirst = client.protocol === 'HTTP/1.1';
+      const statusOf = async (count: number): Promise<number> => {
+        const got = await client.open(`${origin}/?n=${count}`).answer;
+        await bytesOf(got);
+        return got.status;
+      };
+      // Of 222 bytes each.
+      t.is(await statusOf(290), 200);
+      const event = nextInvocation(host, ({ url }) => url?.endsWith('n=400') === true);
+      t.is(await statusOf(400), isFirst ? 200 : 502);
+      const { error } = await event;
+      t.is(error?.code, isFirst ? undefined : 'EDGE_RESPONSE_HEADER');
+      if (!isFirst) {
+        t.regex(error?.message ?? '', /its headers take \d+ bytes, of which HTTP\/2 sends at most 65536/);
+        t.false(sessionOf(origin).closed);
+      }
+      t.is(await statusOf(1), 200);
     },
   );
 }
