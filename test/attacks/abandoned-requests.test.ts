@@ -29,7 +29,7 @@ const PATHS = ['/stream', '/kept', '/called', '/file'];
 const CLIENTS = 12;
 const CONNECTIONS = 15;
 
-/** What a client asks for at once on one connection, which is cut a moment later. */
+/** A client sends some requests at once on one connection, and cuts it a moment later. */
 const GIVE_UP: Readonly<Record<Protocol, (origin: string, round: number) => Promise<void>>> = {
   'HTTP/1.1': async (origin, round) => {
     const { port, hostname } = new URL(origin);

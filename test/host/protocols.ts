@@ -14,7 +14,7 @@ export interface AskedHead {
   readonly method?: string;
   /** `host` is `:authority` over HTTP/2. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
-  /** What goes out in place of the path and the query of the URL. */
+  /** The target that goes out in place of the path and the query of the URL. */
   readonly target?: string;
 }
 
@@ -29,7 +29,7 @@ export interface Exchange {
   readonly body: Writable;
   /** Rejects when the server ends the request before it answers. */
   readonly answer: Promise<Answer>;
-  /** As a client goes: it closes the connection of HTTP/1.1, and resets the stream of HTTP/2. */
+  /** The client goes: it closes the connection of HTTP/1.1, or resets the stream of HTTP/2. */
   leave(): void;
 }
 
@@ -47,7 +47,7 @@ export interface ProtocolClient {
   listen(t: ExecutionContext, listener: http.RequestListener, prepare?: (server: http.Server) => void): Promise<string>;
   /** From here on a server that speaks this protocol, such as one of a framework, is asked over it. @returns its origin */
   connect(t: ExecutionContext, origin: string): string;
-  /** A request without a body has ended; those of GET, HEAD and DELETE have none unless `hasBody` says so. */
+  /** `hasBody` is false by default for GET, HEAD and DELETE; such a request has ended already. */
   open(url: string, head?: AskedHead, hasBody?: boolean): Exchange;
   fetch(url: string, asked?: Asked): Promise<Response>;
 }
@@ -68,7 +68,7 @@ export function clientOf(protocol: Protocol): ProtocolClient {
   };
 }
 
-/** Two tests: what is served over one protocol is served over the other. */
+/** Declares a test for each protocol. */
 export function overBoth(title: string, run: (t: ExecutionContext, client: ProtocolClient) => unknown): void {
   for (const protocol of PROTOCOLS)
     test(`${title} over ${protocol}`, async t => void (await run(t, clientOf(protocol))));
@@ -97,7 +97,7 @@ async function listen(
   const server =
     protocol === 'HTTP/1.1'
       ? http.createServer({ maxHeaderSize: 128 * 1024 })
-      : // The types of node:http2 are not those of node:http, whose interface it has.
+      : // Its type is another one than that of node:http, but it has the same interface.
         (http2.createServer() as unknown as http.Server);
   server.on('request', listener);
   prepare?.(server);

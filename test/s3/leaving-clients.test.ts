@@ -1,4 +1,4 @@
-/** The S3-compatible endpoint and clients that go before they have an answer, or wait for the word to go on. */
+/** The S3-compatible endpoint and clients that disconnect before they are answered, or wait for 100 (Continue). */
 import { once } from 'node:events';
 import test from 'ava';
 import { overBoth, sessionOf } from '../host/protocols.js';
@@ -38,7 +38,7 @@ for (const framing of [{ 'content-length': '100000' }, { 'transfer-encoding': 'c
   );
 }
 
-test('an upload over HTTP/2 that waits for the word to go on gets it, or its refusal', async t => {
+test('an upload over HTTP/2 that waits for 100 (Continue) gets it, or its refusal', async t => {
   const { endpoint, port } = await openDoor(t, { protocol: 'HTTP/2' });
   const upload = (bucket: string) => {
     const { headers, target } = signRequest('PUT', `/${bucket}/k`, { host: `127.0.0.1:${port}`, ...UNSIGNED });

@@ -1,4 +1,4 @@
-/** What clients get: bodies, headers and pages of errors. */
+/** Answers as clients get them: bodies, headers and pages of errors. */
 import { once } from 'node:events';
 import type { ExecutionContext } from 'ava';
 import type { EdgeHost } from '../../../src/index.js';

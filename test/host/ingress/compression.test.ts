@@ -249,7 +249,7 @@ test('a client that does not read is waited for', async t => {
   t.is(share.bytes.held, 0);
 });
 
-/** As a client of either protocol says it. */
+/** The errors of a client of either protocol whose answer breaks off. */
 const BROKEN = { message: /aborted|ECONNRESET|socket hang up|closed with error code/ };
 
 overBoth('a body of another length than it declared breaks the connection, compressed or not', async (t, client) => {

@@ -1,4 +1,4 @@
-/** What a listener hands on of the headers of a connection: HTTP/1.1 alone, since HTTP/2 has no such headers, and its parser refuses them. */
+/** Headers of a connection, which functions do not get. HTTP/2 has none: http2.test.ts tests that they are refused there. */
 import { once } from 'node:events';
 import http from 'node:http';
 import { connect } from 'node:net';

@@ -4,7 +4,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { NodeListener } from '../../../src/index.js';
 import type { ProtocolClient } from '../protocols.js';
 
-/** Those of Fastify; one that keeps the bytes in `rawBody`; or none, as the documentation says. */
+/** `own`: those of Fastify. `kept`: one that keeps the bytes in `rawBody`. `none`: bodies are not parsed, as the documentation advises. */
 export type Parsers = 'own' | 'kept' | 'none';
 
 export interface FastifyApp {

@@ -63,7 +63,7 @@ overBoth('a body in pieces that the parsers of Fastify have read is refused', as
   t.regex(await answerOf(request), /EDGE_BODY_READ/);
 });
 
-// The framing of HTTP/1.1. What HTTP/2 has in its place is in http2.test.ts.
+// These are the framings of HTTP/1.1. http2.test.ts has the tests of bodies that HTTP/2 breaks off.
 for (const [what, head] of [
   ['of a length that does not come', 'content-length: 100\r\n\r\nabc'],
   ['in chunks that break off', 'transfer-encoding: chunked\r\n\r\n5\r\nab'],
@@ -172,7 +172,7 @@ overBoth('a client that has gone before the listener got its request is waited f
   t.is(fn.stats().invocations, 1);
 });
 
-// Of one request of HTTP/2 both would answer on one stream.
+// Over HTTP/2 both functions would answer on the one stream of the request.
 for (const bytes of [3, 200_000]) {
   test(`${bytes} bytes that two functions are to read are read by both, or refused`, async t => {
     const { listen, fetch } = clientOf('HTTP/1.1');

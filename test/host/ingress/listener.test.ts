@@ -131,7 +131,7 @@ overBoth('listener() cancels all requests of a connection that the client ends',
       if (++begun === 2) resolve();
     });
   });
-  // Of HTTP/1.1 the others wait behind the first.
+  // Over HTTP/1.1 the other requests wait behind the first.
   const end = client.protocol === 'HTTP/1.1' ? pipelined(origin, PATHS) : sideBySide(origin, PATHS);
   await allBegun;
   end();

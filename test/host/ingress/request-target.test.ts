@@ -293,7 +293,7 @@ const ATTACKS: readonly (readonly [target: string, host: string])[] = [
   ['/public/#/../admin/', 'example.com'],
 ];
 
-/** What a function has answered; undefined when no function did. */
+/** The text that a function has answered; undefined when none did. */
 async function asked(
   { open }: ProtocolClient,
   origin: string,

@@ -138,7 +138,7 @@ for (const answer of ["'x'", 'new ReadableStream({ start(c) { c.enqueue(new Uint
         await bytesOf(got);
         return got.status;
       };
-      // Of 222 bytes each.
+      // Each header counts 222 bytes.
       t.is(await statusOf(290), 200);
       const event = nextInvocation(host, ({ url }) => url?.endsWith('n=400') === true);
       t.is(await statusOf(400), isFirst ? 200 : 502);

@@ -23,8 +23,8 @@ import {
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { loadTelemetry } from '../../../src/host/telemetry/open-telemetry.js';
 import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
-import { listen } from '../../servers.js';
 import { handler, newHost, nextInvocation } from '../new-host.js';
+import { overBoth } from '../protocols.js';
 
 const test = anyTest.serial as TestFn<never>; // no context
 
@@ -212,7 +212,7 @@ test('histograms have boundaries between which their values fall', async t => {
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT_SPAN = 'b7ad6b7169203331';
 
-test('a request that says what it belongs to is its child, and so is what the function asks', async t => {
+overBoth('a request that says what it belongs to is its child, and so is what the function asks', async (t, client) => {
   const asked: Headers[] = [];
   const { recorder, host } = await recorded(t, {
     outbound: request => {
@@ -228,10 +228,10 @@ test('a request that says what it belongs to is its child, and so is what the fu
       return new Response('x')`),
     { buckets: { FILES: 'files' } },
   );
-  const origin = await listen(t, host.listener({ function: fn }));
+  const origin = await client.listen(t, host.listener({ function: fn }));
   const event = nextInvocation(host);
   const headers = { traceparent: `00-${TRACE}-${PARENT_SPAN}-01`, tracestate: 'vendor=value' };
-  await (await fetch(origin, { headers })).text();
+  await (await client.fetch(origin, { headers })).text();
   await afterEvent(event);
   const [invocation, first, second, third] = recorder.spans;
   t.is(recorder.spans.length, 4);

@@ -22,7 +22,7 @@ async function served(
   return { api, url: await listen(t, api.management.listener()) };
 }
 
-/** Behind a server of HTTP/1.1, for what is written on its connection as it stands. */
+/** A server of HTTP/1.1, for tests that write on its connection themselves. */
 async function listen(
   t: ExecutionContext,
   now?: string,

@@ -1,4 +1,4 @@
-/** Servers and clients of WebSocket tests. */
+/** Servers and clients of WebSocket tests: over HTTP/1.1 alone, because WebSockets over HTTP/2 are refused (http2.test.ts). */
 import { once } from 'node:events';
 import http from 'node:http';
 import type { ExecutionContext } from 'ava';
