@@ -4,11 +4,26 @@
  */
 import { Ev, Op } from '../isolate/ops/table.ts';
 import { onEvent, opBytes, opNumber } from './bridge.ts';
-import { MapCtor, mapDelete, mapGet, mapSet, PromiseCtor, promiseThen } from './primordials.ts';
+import { type CallSite, callSite } from './errors.ts';
+import {
+  ErrorCtor,
+  MapCtor,
+  mapDelete,
+  mapGet,
+  mapSet,
+  objectKeys,
+  PromiseCtor,
+  promiseThen,
+  SyntaxErrorCtor,
+  TypeErrorCtor,
+} from './primordials.ts';
+import { rejection } from './rejection.ts';
+import { isObject } from './web/base/idl.ts';
 
 interface Importing {
   resolve(namespace: unknown): void;
   reject(reason: unknown): void;
+  readonly site: CallSite | undefined;
 }
 
 const importing = new MapCtor<number, Importing>();
@@ -34,20 +49,46 @@ export function imported(id: number, namespace: object): void {
 }
 
 /** The replacement of the keyword in import(): it returns the import() of the module that it is written in. */
-export function dynamicImport(referrer: string): (specifier: unknown) => Promise<unknown> {
-  return specifier =>
+export function dynamicImport(referrer: string): (specifier: unknown, options?: unknown) => Promise<unknown> {
+  return (specifier, options) =>
     new PromiseCtor((resolve, reject) => {
-      const id = opNumber(Op.Import, referrer, `${specifier}`);
-      mapSet(importing, id, { resolve, reject });
+      const id = opNumber(Op.Import, referrer, `${specifier}`, typeIn(options));
+      mapSet(importing, id, { resolve, reject, site: callSite() });
     });
 }
 
-export function moduleBytes(index: number): ArrayBuffer {
-  return opBytes(Op.ModuleBytes, index).buffer as ArrayBuffer; // takeBytes makes it in a buffer of its own
+/** The import attribute `type` in the options of import(), see https://tc39.es/ecma262/#sec-evaluate-import-call. */
+function typeIn(options: unknown): string | undefined {
+  if (options === undefined) return undefined;
+  if (!isObject(options)) throw new TypeErrorCtor('The second argument of import() is not an object');
+  const attributes = (options as { with?: unknown }).with; // read as unknown and checked
+  if (attributes === undefined) return undefined;
+  if (!isObject(attributes)) throw new TypeErrorCtor('The option "with" of import() is not an object');
+  const keys = objectKeys(attributes);
+  let type: string | undefined;
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at] as string; // in the bounds of the array
+    const value = (attributes as Record<string, unknown>)[key]; // every object can be read from
+    if (typeof value !== 'string') throw new TypeErrorCtor(`The import attribute "${key}" is not a string`);
+    if (key !== 'type') throw new TypeErrorCtor(`import() has no attribute "${key}", only "type"`);
+    type = value;
+  }
+  return type;
+}
+
+/** The content of a data module: as it is without an import attribute, or as its type `bytes`. */
+export function moduleBytes(index: number, isArray: boolean): ArrayBuffer | Uint8Array {
+  const bytes = opBytes(Op.ModuleBytes, index);
+  return isArray ? bytes : (bytes.buffer as ArrayBuffer); // takeBytes makes it in a buffer of its own
 }
 
 onEvent(Ev.Evaluated, () => onMain(undefined));
 onEvent(Ev.EvaluationFailed, failed);
+onEvent(Ev.ImportFailed, (id: number, name: string, message: string) => {
+  const entry = mapGet(importing, id);
+  mapDelete(importing, id);
+  entry?.resolve(rejection(() => failureOf(name, message), entry.site));
+});
 onEvent(Ev.Evaluating, (id: number, evaluation: Promise<void>) => {
   promiseThen(evaluation, undefined, error => failed(id, error));
 });
@@ -60,4 +101,9 @@ function failed(id: number, error: unknown): void {
   const entry = mapGet(importing, id);
   mapDelete(importing, id);
   entry?.reject(error);
+}
+
+function failureOf(name: string, message: string): Error {
+  if (name === 'SyntaxError') return new SyntaxErrorCtor(message);
+  return name === 'TypeError' ? new TypeErrorCtor(message) : new ErrorCtor(message);
 }

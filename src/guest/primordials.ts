@@ -49,6 +49,7 @@ export const reflectApply = Reflect.apply;
 export const defineProperty = Object.defineProperty;
 export const numberIsNaN = Number.isNaN;
 export const ErrorCtor = Error;
+export const SyntaxErrorCtor = SyntaxError;
 export const TypeErrorCtor = TypeError;
 export const RangeErrorCtor = RangeError;
 

@@ -38,9 +38,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   const outcome = new Promise<{ handlers: readonly string[] } | { failure: ScriptFailure }>(resolve => {
     request.whenLoaded(resolve);
   });
-  const fail = (invocation: number, importId: number, error: unknown): void =>
-    turns.push(invocation, [Ev.EvaluationFailed, importId, error]);
-  const graph = new ModuleGraph(realm, modules, turns, fail, load.limits.startupMs);
+  const graph = new ModuleGraph(realm, modules, turns, load.limits.startupMs);
   request.setModules(graph);
   callGuest(realm.enter, [
     Ev.Setup,

@@ -9,6 +9,7 @@ import type { ModuleKind } from '../protocol/messages.js';
 import { callGuest, type GuestFunction } from './bridge.js';
 import { builtInSource, isBuiltIn } from './imports/built-in-modules.js';
 import { mayImport } from './imports/import-scan.js';
+import { attributeMistake, wantsBytes } from './imports/import-types.js';
 import { hintAboutMissing } from './imports/missing-module.js';
 import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
 import { parser } from './lazy-parser.js';
@@ -37,15 +38,15 @@ export interface DeployedModule {
   readonly imports?: string;
 }
 
-/** An evaluation on behalf of the invocation failed; the error is a guest value. */
-export type EvaluationFailed = (invocation: number, importId: number, error: unknown) => void;
+type Attributes = Readonly<Record<string, unknown>>;
 
 export class ModuleGraph {
   readonly #realm: Realm;
   readonly #turns: TurnQueue;
-  readonly #onFailed: EvaluationFailed;
   readonly #deployed = new Map<string, DeployedModule>();
   readonly #modules = new Map<string, vm.Module>();
+  /** Data modules that are imported as a Uint8Array: other modules than those that are ArrayBuffers. */
+  readonly #byteModules = new Map<string, vm.Module>();
   /** The places of the modules' code, for the stacks of errors. */
   readonly places = new SourcePlaces((name, maxBytes) => {
     const bytes = this.#deployed.get(name)?.bytes;
@@ -58,17 +59,10 @@ export class ModuleGraph {
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
   /** `searchMs`: see {@link SyntaxSearch}. */
-  constructor(
-    realm: Realm,
-    modules: readonly DeployedModule[],
-    turns: TurnQueue,
-    onFailed: EvaluationFailed,
-    searchMs: number,
-  ) {
+  constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, searchMs: number) {
     this.#search = { original: this.places.original, searchMs };
     this.#realm = realm;
     this.#turns = turns;
-    this.#onFailed = onFailed;
     for (const module of modules) this.#deployed.set(module.name, module);
     const exports: Record<string, GuestFunction> = {
       imported: realm.imported,
@@ -94,9 +88,18 @@ export class ModuleGraph {
     return [...this.#deployed.values()][index]?.bytes;
   }
 
-  /** Reports to the guest that an import of a deployed module has failed. */
-  reportFailure(invocation: number, importId: number): void {
-    this.#onFailed(invocation, importId, undefined);
+  /** Reports to the guest that an import() of a deployed module has failed before its evaluation. */
+  reportFailure(invocation: number, importId: number, error: unknown): void {
+    const failure = LoadError.isOne(error) ? error.failure : undefined;
+    const { file, line, column } = failure ?? {};
+    const place = line === undefined ? file : `${file}:${line}:${column}`;
+    const message = failure?.message ?? 'The module could not be loaded';
+    this.#turns.push(invocation, [
+      Ev.ImportFailed,
+      importId,
+      failure?.name ?? 'Error',
+      place === undefined ? message : `${message} (${place})`,
+    ]);
   }
 
   /**
@@ -121,15 +124,23 @@ export class ModuleGraph {
    * Compiles and links all of the graph. What is returned evaluates it, in a turn of the invocation. The guest calls
    * `imported(importId, namespace)` when it is done.
    */
-  async link(name: string, importId: number, invocation: number): Promise<() => void> {
+  async link(name: string, importId: number, invocation: number, attributes: Attributes = {}): Promise<() => void> {
+    const specifiers = new Map<string, boolean>();
     const trampoline = new vm.SourceTextModule(
       `import * as namespace from ${JSON.stringify(name)};import { imported } from ${JSON.stringify(this.#loaderName)};imported(${importId}, namespace);`,
       { context: this.#realm.context, identifier: 'edgehost:start', importModuleDynamically: refuseDynamicImport },
     );
     try {
-      await trampoline.link((specifier, referrer) => {
+      await trampoline.link((specifier, referrer, extra) => {
         if (specifier === this.#loaderName) return this.#loader;
-        return this.#module(referrer === trampoline ? specifier : this.#resolve(specifier, referrer.identifier));
+        if (referrer === trampoline) return this.#module(specifier, attributes);
+        const resolved = this.#resolve(specifier, referrer.identifier);
+        const mistake =
+          this.attributeMistake(resolved, extra.attributes) ??
+          mixedTypes(specifiers, referrer.identifier, specifier, wantsBytes(extra.attributes));
+        if (mistake !== undefined)
+          throw this.#importFailure(`"${specifier}" ${mistake}`, specifier, referrer.identifier);
+        return this.#module(resolved, extra.attributes);
       });
     } catch (error) {
       throw this.#linkFailure(error);
@@ -139,7 +150,9 @@ export class ModuleGraph {
       if (!types.isPromise(evaluation)) return;
       // In Node 20 a promise of this realm, later the guest's own, which only the guest may wait for (rule R9).
       if (Object.getPrototypeOf(evaluation) === Promise.prototype) {
-        evaluation.then(undefined, () => this.#onFailed(invocation, importId, trampoline.error));
+        evaluation.then(undefined, () =>
+          this.#turns.push(invocation, [Ev.EvaluationFailed, importId, trampoline.error]),
+        );
       } else {
         callGuest(this.#realm.enter, [Ev.Evaluating, importId, evaluation]);
       }
@@ -147,8 +160,13 @@ export class ModuleGraph {
   }
 
   /** What import() does: both, on behalf of the invocation that called it. */
-  async import(name: string, importId: number, invocation: number): Promise<void> {
-    await this.#turns.run(invocation, await this.link(name, importId, invocation));
+  async import(name: string, attributes: Attributes, importId: number, invocation: number): Promise<void> {
+    await this.#turns.run(invocation, await this.link(name, importId, invocation, attributes));
+  }
+
+  /** Why a module cannot be imported with the attributes, see {@link attributeMistake}. */
+  attributeMistake(name: string, attributes: Attributes): string | undefined {
+    return attributeMistake(attributes, this.#deployed.get(name)?.kind);
   }
 
   /** An import of a name that the other module does not export. Node wraps what the linker throws. */
@@ -170,10 +188,19 @@ export class ModuleGraph {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;
     const hint = hintAboutMissing(specifier);
-    const message = `"${referrer}" imports "${specifier}", which is not among the modules of the deployment${hint || `: ${[...this.#deployed.keys()].join(', ')}`}`;
+    const message = `"${specifier}", which is not among the modules of the deployment${hint || `: ${[...this.#deployed.keys()].join(', ')}`}`;
+    throw this.#importFailure(message, specifier, referrer);
+  }
+
+  /** `message` begins with the specifier. */
+  #importFailure(message: string, specifier: string, referrer: string): LoadError {
     const position = positionOf(this.#deployed.get(referrer)?.bytes.toString('utf8') ?? '', specifier);
-    const failure = { code: 'EDGE_SCRIPT_IMPORT', name: 'Error', message } as const;
-    throw failureAt(failure, referrer, position, this.places.original);
+    const failure = {
+      code: 'EDGE_SCRIPT_IMPORT',
+      name: 'TypeError',
+      message: `"${referrer}" imports ${message}`,
+    } as const;
+    return failureAt(failure, referrer, position, this.places.original);
   }
 
   find(specifier: string, referrer: string): string | undefined {
@@ -181,12 +208,14 @@ export class ModuleGraph {
     return isBuiltIn(specifier) ? specifier : undefined;
   }
 
-  #module(name: string): vm.Module {
-    const known = this.#modules.get(name);
+  #module(name: string, attributes: Attributes): vm.Module {
+    const asBytes = wantsBytes(attributes);
+    const modules = asBytes ? this.#byteModules : this.#modules;
+    const known = modules.get(name);
     if (known !== undefined) return known;
     const deployed = this.#deployed.get(name);
-    const module = deployed === undefined ? this.#compileBuiltIn(name) : this.#compile(deployed);
-    this.#modules.set(name, module);
+    const module = deployed === undefined ? this.#compileBuiltIn(name) : this.#compile(deployed, asBytes);
+    modules.set(name, module);
     return module;
   }
 
@@ -265,7 +294,7 @@ export class ModuleGraph {
     }
   }
 
-  #compile(deployed: DeployedModule): vm.SourceTextModule {
+  #compile(deployed: DeployedModule, asBytes: boolean): vm.SourceTextModule {
     const { name } = deployed;
     const text = deployed.kind === 'data' ? '' : deployed.bytes.toString('utf8');
     const options = { context: this.#realm.context, identifier: name, importModuleDynamically: refuseDynamicImport };
@@ -283,7 +312,7 @@ export class ModuleGraph {
       case 'data': {
         const index = [...this.#deployed.keys()].indexOf(name);
         return new vm.SourceTextModule(
-          `import { moduleBytes } from ${JSON.stringify(this.#loaderName)};export default moduleBytes(${index});`,
+          `import { moduleBytes } from ${JSON.stringify(this.#loaderName)};export default moduleBytes(${index}, ${asBytes});`,
           options,
         );
       }
@@ -291,6 +320,19 @@ export class ModuleGraph {
         return this.#compileText(deployed, text, options);
     }
   }
+}
+
+/** Node 20 gives both imports of one specifier in one module the same module, whatever their attributes are. */
+function mixedTypes(
+  seen: Map<string, boolean>,
+  referrer: string,
+  specifier: string,
+  asBytes: boolean,
+): string | undefined {
+  const key = `${referrer}\n${specifier}`;
+  if ((seen.get(key) ?? asBytes) !== asBytes) return `both with type 'bytes' and without: take one of the two`;
+  seen.set(key, asBytes);
+  return undefined;
 }
 
 /** `./a.js` relative to the referrer, a bare name as it is; an extension may be left out. */

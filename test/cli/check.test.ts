@@ -86,3 +86,16 @@ test('edgehost check bundles what packages have for browsers, and says of Node m
   t.regex(needsNode.message, /Could not resolve "crypto" \(a module of Node, which functions do not have\)/);
   t.regex(bare.message, /imports "node:fs", .*: Node's own modules are not available in functions/);
 });
+
+test('edgehost check leaves to an import of a bundle the type that it asks for', async t => {
+  const cwd = await folderOf(t, {
+    'index.js': `import data from './a.bin' with { type: 'bytes' };
+      import image from './a.png' with { type: 'bytes' };
+      if (![data, image].every(value => value instanceof Uint8Array && value[0] === 97)) throw new Error('no bytes');
+      ${answering('x')}\n`,
+    'a.bin': 'a',
+    'a.png': 'a',
+  });
+  const { code, out } = await edgehost(t, ['check', 'index.js'], { cwd });
+  t.is(code, 0, out);
+});

@@ -7,14 +7,16 @@ interface Modules {
   loader: {
     onMainModule(evaluated: (namespace: object | undefined) => void, failed: (error: unknown) => void): void;
     imported(id: number, namespace: object): void;
-    dynamicImport(referrer: string): (specifier: unknown) => Promise<unknown>;
-    moduleBytes(index: number): ArrayBuffer;
+    dynamicImport(referrer: string): (specifier: unknown, options?: unknown) => Promise<unknown>;
+    moduleBytes(index: number, isArray: boolean): ArrayBuffer | Uint8Array;
   };
 }
 
 const newRealm = await guestModules<Modules>('loader');
 
-function withImports(): ReturnType<typeof newRealm> & { load(specifier: unknown): Promise<unknown> } {
+function withImports(): ReturnType<typeof newRealm> & {
+  load(specifier: unknown, options?: unknown): Promise<unknown>;
+} {
   const realm = newRealm();
   let next = 0;
   realm.answer(Op.Import, () => ++next);
@@ -31,6 +33,22 @@ test('import() asks for a specifier as text, from the module that it stands in',
     ['Import', '/main.js', './b.js'],
     ['Import', '/main.js', 'undefined'],
   ]);
+});
+
+test('import() passes on the type that its options have, and reads them once', t => {
+  const { load, takeOps, evaluate } = withImports();
+  const options: unknown = evaluate(
+    `{ reads: 0, get with() { this.reads++; return { type: 'bytes', __proto__: { other: 'x' } }; } }`,
+  );
+  void load('./a.bin', options);
+  void load('./b.js', { with: undefined });
+  void load('./c.js', { with: {} });
+  t.deepEqual(takeOps(), [
+    ['Import', '/main.js', './a.bin', 'bytes'],
+    ['Import', '/main.js', './b.js'],
+    ['Import', '/main.js', './c.js'],
+  ]);
+  t.like(options, { reads: 1 });
 });
 
 test('import() rejects, and asks the host nothing, when the specifier is no text', async t => {
@@ -110,7 +128,7 @@ test('the main module has failed when it threw, or when its evaluation rejects',
 test('moduleBytes() gives each module a buffer of its own', t => {
   const { modules, answer } = newRealm();
   answer(Op.ModuleBytes, index => (index === 0 ? 0 : 2));
-  t.is(modules.loader.moduleBytes(0).byteLength, 0);
-  t.is(modules.loader.moduleBytes(1).byteLength, 2);
-  t.not(modules.loader.moduleBytes(1), modules.loader.moduleBytes(1));
+  t.is(modules.loader.moduleBytes(0, false).byteLength, 0);
+  t.is(modules.loader.moduleBytes(1, false).byteLength, 2);
+  t.not(modules.loader.moduleBytes(1, false), modules.loader.moduleBytes(1, false));
 });

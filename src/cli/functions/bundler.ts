@@ -52,6 +52,8 @@ export class Bundler {
       mainFields: ['browser', 'module', 'main'],
       conditions: CONDITIONS,
       target: 'es2023',
+      // Modules of data stay apart, and an import of one says by an attribute what it wants.
+      supported: { 'import-attributes': true },
       charset: 'utf8',
       sourcemap: 'linked',
       sourcesContent: false,

@@ -5,6 +5,7 @@
 import { open, realpath, stat } from 'node:fs/promises';
 import { dirname, posix, relative, resolve, sep } from 'node:path';
 import { getLineInfo } from 'acorn';
+import { KIND_OF_TYPE } from '../../isolate/imports/import-types.js';
 import type { ModuleKind } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ModuleSource, ScriptSource } from './deployment.js';
@@ -40,6 +41,7 @@ interface Import {
   readonly specifier: string;
   readonly line: number;
   readonly column: number;
+  readonly type?: string;
 }
 
 /**
@@ -57,12 +59,12 @@ export async function collectModules(
   const modules: Record<string, ModuleSource> = {};
   const nameOf = (file: string): string => relative(root, file).split(sep).join('/');
   const mainName = nameOf(main);
-  const waiting: { readonly name: string; readonly file: string; readonly at?: string }[] = [
+  const waiting: { readonly name: string; readonly file: string; readonly at?: string; readonly type?: string }[] = [
     { name: mainName, file: main },
   ];
   let bytes = 0;
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const { name, file, at = '' } = next;
+    const { name, file, at = '', type } = next;
     if (Object.hasOwn(modules, name)) continue;
     if (Object.keys(modules).length === MAX_FILES) {
       throw new EdgeError(
@@ -73,13 +75,13 @@ export async function collectModules(
     if (!isWithin(realRoot, await realpath(file))) {
       throw importError(name, `${at}"${name}" is a link to a file outside of the function's folder`);
     }
-    const kind = kindOf(name, rules);
+    const kind = kindOf(name, rules) ?? kindOfType(type);
     if (kind === undefined) {
       throw importError(
         name,
         name.endsWith('.wasm')
           ? `${at}"${name}" is WebAssembly, which is not available in functions`
-          : `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')} and what [[rules]] name`,
+          : `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')}, what [[rules]] name, and what is imported with { type: 'bytes' }, 'text' or 'json'`,
       );
     }
     const content = await readFile(file, MAX_BYTES - bytes, mainName);
@@ -103,7 +105,12 @@ export async function collectModules(
       if (!isWithin(root, target)) {
         throw importError(name, `${place}"${found.specifier}" is outside of the function's folder`, found);
       }
-      waiting.push({ name: nameOf(target), file: target, at: place });
+      waiting.push({
+        name: nameOf(target),
+        file: target,
+        at: place,
+        ...(found.type !== undefined && { type: found.type }),
+      });
     }
   }
   return { main: mainName, modules };
@@ -120,6 +127,11 @@ function isWithin(folder: string, file: string): boolean {
 
 function kindOf(name: string, rules: readonly ModuleRule[]): ModuleKind | undefined {
   return rules.find(rule => rule.matches(name))?.kind ?? KIND_OF_ENDING[posix.extname(name)];
+}
+
+/** Files of endings that nothing else knows are what an import names in its attribute `type`. */
+function kindOfType(type: string | undefined): ModuleKind | undefined {
+  return Object.entries(KIND_OF_TYPE).find(([known]) => known === type)?.[1];
 }
 
 async function readFile(file: string, maxBytes: number, mainName: string): Promise<Buffer> {
@@ -163,8 +175,8 @@ async function mapFileOf(root: string, from: string, text: string): Promise<stri
 function importsOf(text: string): Import[] {
   return writtenImports(text, RELATIVE_IMPORT)
     .filter(({ specifier }) => /^\.\.?\//.test(specifier))
-    .map(({ specifier, start }) => {
+    .map(({ specifier, start, type }) => {
       const { line, column } = getLineInfo(text, start);
-      return { specifier, line, column: column + 1 };
+      return { specifier, line, column: column + 1, ...(type !== undefined && { type }) };
     });
 }

@@ -1,4 +1,4 @@
-import { type Expression, parse } from 'acorn';
+import { type Expression, type ImportAttribute, parse } from 'acorn';
 import { simple } from 'acorn-walk';
 
 /**
@@ -12,6 +12,13 @@ export interface WrittenImport {
   readonly specifier: string;
   /** Where the specifier begins in the text. */
   readonly start: number;
+  /** Its attribute `type`, of declarations only. */
+  readonly type?: string;
+}
+
+interface Import {
+  readonly source?: Expression | null | undefined;
+  readonly attributes?: readonly ImportAttribute[];
 }
 
 /**
@@ -22,9 +29,11 @@ export interface WrittenImport {
 export function writtenImports(text: string, mayImport: RegExp): readonly WrittenImport[] {
   const imports: WrittenImport[] = [];
   if (text.length > MAX_PARSED_LENGTH || !mayImport.test(text)) return imports;
-  const visit = ({ source }: { readonly source?: Expression | null | undefined }): void => {
+  const visit = ({ source, attributes }: Import): void => {
     if (source?.type !== 'Literal' || typeof source.value !== 'string') return;
-    imports.push({ specifier: source.value, start: source.start });
+    const type = attributes?.find(({ key }) => (key.type === 'Identifier' ? key.name : key.value) === 'type')?.value
+      .value;
+    imports.push({ specifier: source.value, start: source.start, ...(typeof type === 'string' && { type }) });
   };
   try {
     simple(parse(text, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true }), {

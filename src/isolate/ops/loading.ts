@@ -3,7 +3,7 @@
 import { HANDLERS, HAS_OBJECTS, type ScriptFailure } from '../../protocol/messages.js';
 import { hintAboutMissing } from '../imports/missing-module.js';
 import type { ModuleGraph } from '../modules.js';
-import { checkedInteger, checkedText, OpError } from './arguments.js';
+import { checkedInteger, checkedText, OpError, optionalText } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op } from './table.js';
 
@@ -39,18 +39,26 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       return owner.context.leaveBytes(bytes);
     },
     [Op.CurrentInvocation]: () => owner.context.currentInvocation(),
-    [Op.Import]: (referrer, specifier) => {
+    [Op.Import]: (referrer, specifier, importType) => {
       const from = checkedText(referrer, MAX_TEXT);
       const wanted = checkedText(specifier, MAX_TEXT);
+      const type = optionalText(importType, MAX_TEXT);
+      const attributes = type === undefined ? {} : { type };
       const modules = owner.modules();
       const name = modules?.find(wanted, from);
       if (modules === undefined || name === undefined) {
         const hint = hintAboutMissing(wanted);
         throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment${hint}`);
       }
+      const mistake = modules.attributeMistake(name, attributes);
+      if (mistake !== undefined) throw new OpError('TypeError', `import("${wanted}"): it is imported ${mistake}`);
       const id = nextImport++;
       const invocation = owner.context.currentInvocation();
-      owner.importing(modules.import(name, id, invocation).catch(() => modules.reportFailure(invocation, id)));
+      owner.importing(
+        modules
+          .import(name, attributes, id, invocation)
+          .catch((error: unknown) => modules.reportFailure(invocation, id, error)),
+      );
       return id;
     },
   };

@@ -37,7 +37,7 @@ export enum Op {
   LoadFailed,
   /** (index of a module) => number of bytes: the content of a data module, for Op.Take. */
   ModuleBytes,
-  /** (referrer, specifier) => import id: import() of a module of the deployment; answered through the loader. */
+  /** (referrer, specifier, type: an import attribute or undefined) => import id: import() of a module of the deployment; answered through the loader. */
   Import,
 
   /** (invocation, status, head, body text or undefined): the whole answer. */
@@ -230,6 +230,8 @@ export enum Ev {
   Piped,
   /** (timer id): one that has outlived its invocation is due. No code of the function runs in this turn. */
   TimerDue,
+  /** (import id, name of an error, message): import() has failed before the evaluation of its module. */
+  ImportFailed,
 }
 
 /** Flags of Op.TimerStart, to be added. */
