@@ -127,6 +127,7 @@ function accountPort(host: ManagementHost): AccountPort {
   return {
     listAccounts: () => host.accounts(),
     storageBounds: id => host.account(id)?.limits,
+    zonePlan: id => host.account(id)?.limits.zonePlan,
     work: id => host.account(id)?.share,
     accountStorage: id => accountOf(host, id).storage(),
     updateAccount: (id, changes) => accountOf(host, id).update(changes),

@@ -12,7 +12,7 @@ import type { Operation } from './state/records.js';
 import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal, Tokens } from './state/tokens.js';
 import type { QueryValues } from './validator.js';
-import type { BrotliSetting } from './zone-brotli.js';
+import type { CompressionSettings } from './zone-compression.js';
 import type { ZoneOwners } from './zone-owners.js';
 import type { ZoneSettings } from './zone-settings.js';
 
@@ -30,7 +30,7 @@ export interface Services {
   readonly limits: ManagementLimits;
   readonly zoneOwners: ZoneOwners;
   readonly zoneSettings: ZoneSettings;
-  readonly brotli: BrotliSetting;
+  readonly compression: CompressionSettings;
   readonly families: FamilyHandlers;
   readonly uploads: PQueue;
   readonly now: () => Date;

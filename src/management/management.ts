@@ -34,7 +34,7 @@ import { openSecrets } from './state/secrets-key.js';
 import { ServingFunctions } from './state/serving-functions.js';
 import { Stores } from './state/stores.js';
 import { type ConfiguredToken, checkPermissions, type TokenRecord, Tokens } from './state/tokens.js';
-import { BrotliSetting } from './zone-brotli.js';
+import { CompressionSettings } from './zone-compression.js';
 import { ZoneOwners, type ZoneOwnership } from './zone-owners.js';
 import { resolveZoneSettings, type ZoneSettingDefinition } from './zone-settings.js';
 
@@ -148,7 +148,7 @@ export function createManagement(options: ManagementOptions): Management {
   const cipher = new SecretCipher(given ?? new Uint8Array(randomBytes(32)));
   const onWarning = options.onWarning ?? (() => {});
   const zoneOwners = new ZoneOwners(options.names, options.zoneOwnership, onWarning);
-  const brotli = new BrotliSetting(zoneOwners, schedule, now);
+  const compression = new CompressionSettings({ owners: zoneOwners, schedule, functions: options.functions, now });
   const serving = new ServingFunctions(options.functions);
   const functionStore = new FunctionStore({
     stores,
@@ -163,7 +163,7 @@ export function createManagement(options: ManagementOptions): Management {
     functionStore,
     serving,
     zoneOwners,
-    brotli,
+    compression,
     hasAccount: account => options.functions.hasAccount(account),
     onWarning,
   });
@@ -181,7 +181,7 @@ export function createManagement(options: ManagementOptions): Management {
     limits,
     zoneOwners,
     zoneSettings: resolveZoneSettings(options.zoneSettings),
-    brotli,
+    compression,
     families: checkFamilies(options.families ?? {}),
     uploads: new PQueue({ concurrency: limits.uploadsAtOnce }),
     now,
@@ -204,7 +204,7 @@ export function createManagement(options: ManagementOptions): Management {
     restore,
     async start() {
       await zoneOwners.claimStored(stores);
-      await brotli.restore(stores);
+      await compression.restore(stores);
       const { keyStore, listen } = options;
       if (keyStore !== undefined)
         await stores.lock.run('secrets-key', () => openSecrets({ stores, cipher, given, keyStore, onWarning }));

@@ -196,6 +196,8 @@ export interface AccountPort {
   accountStorage(account: string): Promise<{ readonly bytes: number; readonly objects: number }>;
   /** The most that the account may store; undefined for an account that is not there. */
   storageBounds(account: string): StorageBounds | undefined;
+  /** The plan of its zones; undefined for an account that is not there. */
+  zonePlan(account: string): ZonePlan | undefined;
   /** What is done for a request about the account is charged to it; undefined for an account that is not there. */
   work(account: string): AccountWork | undefined;
   updateAccount(account: string, changes: AccountChanges): Promise<void>;

@@ -2,6 +2,7 @@
 
 import type { NameOwners, NameRefusal } from '../names/name-owners.js';
 import { compilePattern } from '../names/route-pattern.js';
+import type { CompressionRule } from '../names/zone-compression.js';
 import { EdgeError } from '../quotas/errors.js';
 import { askOption } from '../quotas/option-functions.js';
 import { ApiError } from './http/envelope.js';
@@ -63,9 +64,21 @@ export class ZoneOwners {
 
   /** Puts the setting `brotli` of a zone into force; undefined: it is the default. */
   setBrotli(account: string, zone: string, value: unknown, isInForce: () => boolean): void {
-    const { brotli } = this.#names;
-    if (value === undefined) brotli.delete(account, zone);
-    else brotli.set(account, zone, value !== 'off', isInForce);
+    const { compression } = this.#names;
+    if (value === undefined) compression.deleteBrotli(account, zone);
+    else compression.setBrotli(account, zone, value !== 'off', isInForce);
+  }
+
+  /** Puts the compression rules of a zone into force. */
+  setCompressionRules(
+    account: string,
+    zone: string,
+    rules: readonly CompressionRule[] = [],
+    isInForce: () => boolean,
+  ): void {
+    const { compression } = this.#names;
+    if (rules.length === 0) compression.deleteRules(account, zone);
+    else compression.setRules(account, zone, rules, isInForce);
   }
 
   release(account: string, zone: string): void {

@@ -1,5 +1,9 @@
-/** The zone settings there are: those that the owner of the host declares, and the five whose end the schedule announces. */
+/** The zone settings there are: compression rules, those that the owner of the host declares, and the five whose end the schedule announces. */
 
+import { ALGORITHMS, type CompressionRule } from '../names/zone-compression.js';
+import type { ZonePlan } from '../quotas/limits.js';
+import { choice, list, objectOf } from '../quotas/schema/schema.js';
+import { ROUTE_PATTERN } from '../shapes/function-shapes.js';
 import type { DeprecationId } from './deprecations/deprecations.js';
 import type { JsonSchema } from './dns/record-types.js';
 import { compileSchema } from './validator.js';
@@ -14,9 +18,28 @@ export interface ZoneSetting {
   readonly default: unknown;
   readonly problems: (value: unknown) => string[];
   readonly deprecation: DeprecationId | null;
+  /** Zones of this plan alone may change it; null: all may. */
+  readonly plan: ZonePlan | null;
 }
 
 export type ZoneSettings = ReadonlyMap<string, ZoneSetting>;
+
+export const COMPRESSION_RULES = 'compression_rules';
+const MAX_COMPRESSION_RULES = 25;
+
+const PERMANENT: Readonly<Record<string, ZoneSettingDefinition & { readonly plan: ZonePlan }>> = {
+  [COMPRESSION_RULES]: {
+    plan: 'enterprise',
+    default: [],
+    schema: list(
+      objectOf<CompressionRule>({
+        pattern: ROUTE_PATTERN,
+        algorithms: list(choice(ALGORITHMS), { uniqueItems: true }),
+      }),
+      { maxItems: MAX_COMPRESSION_RULES },
+    ),
+  },
+};
 
 const onOff: JsonSchema = { enum: ['on', 'off'] };
 
@@ -44,7 +67,10 @@ const DEPRECATED: Readonly<Record<string, ZoneSettingDefinition & { readonly dep
 export function resolveZoneSettings(own: Readonly<Record<string, ZoneSettingDefinition>> = {}): ZoneSettings {
   const settings = new Map<string, ZoneSetting>();
   for (const [name, { schema, default: value, deprecation }] of Object.entries(DEPRECATED)) {
-    settings.set(name, { default: value, problems: compileSchema(schema), deprecation });
+    settings.set(name, { default: value, problems: compileSchema(schema), deprecation, plan: null });
+  }
+  for (const [name, { schema, default: value, plan }] of Object.entries(PERMANENT)) {
+    settings.set(name, { default: value, problems: compileSchema(schema), deprecation: null, plan });
   }
   for (const [name, definition] of Object.entries(own)) {
     if (!/^[a-z][a-z0-9_]{0,63}$/.test(name) || settings.has(name)) {
@@ -54,7 +80,7 @@ export function resolveZoneSettings(own: Readonly<Record<string, ZoneSettingDefi
     const [problem] = problems(definition.default);
     if (problem !== undefined)
       throw new RangeError(`zoneSettings.${name}.default: ${problem.replace('the body', 'it')}`);
-    settings.set(name, { default: definition.default, problems, deprecation: null });
+    settings.set(name, { default: definition.default, problems, deprecation: null, plan: null });
   }
   return settings;
 }

@@ -6,7 +6,8 @@
 import { EdgeError } from '../quotas/errors.js';
 import { namesAbove, normalName } from './host-names.js';
 import { publicSuffixKind } from './public-suffixes.js';
-import { ZoneBrotli } from './zone-brotli.js';
+import type { RouteHost } from './route-pattern.js';
+import { ZoneCompression } from './zone-compression.js';
 
 /**
  * The source of the permission for a zone of the management API: `owner`, a token for all accounts; `callback`, the option zoneOwnership;
@@ -18,15 +19,6 @@ export type ZoneApproval = 'owner' | 'callback' | 'declaration' | 'none';
 export interface NameRefusal {
   readonly kind: 'taken' | 'denied' | 'public-suffix';
   readonly message: string;
-}
-
-/** The host of a route's pattern. */
-export interface RouteHost {
-  readonly pattern: string;
-  /** `exact`; `below`, from `*.example.com`; `ending`, from `*example.com`, also of other names that end so; `any`. */
-  readonly hostKind: 'exact' | 'below' | 'ending' | 'any';
-  /** Without `*`, the dot after it and the port; empty for `any`. */
-  readonly name: string;
 }
 
 interface Claim {
@@ -51,7 +43,7 @@ export class NameOwners {
   readonly #declared = new Map<string, readonly string[]>();
   /** Claims of the hosts of routes: `name` is that name alone, `*.name` all names below it. */
   readonly #routes = new Map<string, RouteClaim>();
-  readonly brotli = new ZoneBrotli(name => this.ownerOf(name));
+  readonly compression = new ZoneCompression(name => this.ownerOf(name));
   readonly #onChange: () => void;
   readonly #onInactive: (message: string) => void;
 
@@ -159,7 +151,8 @@ export class NameOwners {
 
   /** Gives a zone of the management API back. */
   releaseZone(account: string, zone: string): void {
-    this.brotli.delete(account, zone);
+    this.compression.deleteBrotli(account, zone);
+    this.compression.deleteRules(account, zone);
     const claim = this.#zones.get(zone);
     if (claim?.account !== account || claim.approval === 'declaration') return;
     this.#zones.delete(zone);
@@ -170,7 +163,7 @@ export class NameOwners {
   releaseAccount(account: string): void {
     for (const [zone, claim] of this.#zones) if (claim.account === account) this.#zones.delete(zone);
     this.#declared.delete(account);
-    this.brotli.deleteAccount(account);
+    this.compression.deleteAccount(account);
     this.#onChange();
   }
 

@@ -1,6 +1,14 @@
 /** Patterns of routes: `host/path`, each of which may begin or end with `*`. */
 import { normalName } from './host-names.js';
-import type { RouteHost } from './name-owners.js';
+
+/** The host of a route's pattern. */
+export interface RouteHost {
+  readonly pattern: string;
+  /** `exact`; `below`, from `*.example.com`; `ending`, from `*example.com`, also of other names that end so; `any`. */
+  readonly hostKind: 'exact' | 'below' | 'ending' | 'any';
+  /** Without `*`, the dot after it and the port; empty for `any`. */
+  readonly name: string;
+}
 
 export interface Pattern extends RouteHost {
   /** `:8080` where the pattern is for that port alone. */

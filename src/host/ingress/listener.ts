@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { Algorithms } from '../../names/zone-compression.js';
 import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { followsAmbiguousFraming } from '../../quotas/ambiguous-framing.js';
@@ -17,7 +18,7 @@ import type { FunctionRunner } from '../invocation/function-runner.js';
 import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
-import { CODINGS, CODINGS_WITHOUT_BROTLI, NO_CODINGS } from './compression/accepted-coding.js';
+import { CODINGS, codingsOf, NO_CODINGS } from './compression/accepted-coding.js';
 import { endToEndHeaders } from './end-to-end-headers.js';
 import { sendError } from './error-response.js';
 import type { Fill, ListenerSink } from './front/fill.js';
@@ -68,14 +69,14 @@ export type FindRoute = (
 
 /**
  * `onWarning` is called once for each probable mistake: heads that the server refuses, a proxy that the options do not name, bodies that were read before.
- * `hasBrotli`: whether answers of a host may be compressed by it.
+ * `algorithmsOf`: what answers under a URL are compressed by; undefined when all codings may be.
  */
 export function createListener(
   find: FindRoute,
   options: ListenerOptions,
   onWarning: (error: Error) => void,
   front?: FrontCache,
-  hasBrotli: (host: string) => boolean = () => true,
+  algorithmsOf: (host: string, path: string) => Algorithms | undefined = () => undefined,
 ): NodeListener {
   let server: unknown = NO_SERVER;
   const { trustProxy = false, timeoutMs = Number.POSITIVE_INFINITY, compression = true } = options;
@@ -131,7 +132,8 @@ export function createListener(
         if (isProxyWarned) onWarning(unknownProxy(request));
       }
       if (connection !== undefined) checkHandshake(request);
-      const codings = compression ? (hasBrotli(target.host) ? CODINGS : CODINGS_WITHOUT_BROTLI) : NO_CODINGS;
+      const algorithms = compression ? algorithmsOf(target.host, target.path) : undefined;
+      const codings = algorithms !== undefined ? codingsOf(algorithms) : compression ? CODINGS : NO_CODINGS;
       const peer = request.socket.remoteAddress;
       const address = clientAddress(request, trustProxy, peer);
       const proceed = (decision: AdmissionDecision, fill?: Fill): void => {

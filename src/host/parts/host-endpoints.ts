@@ -37,7 +37,7 @@ export function hostListener({ routes, reports, bindings }: HostCore, options: H
           warn: error => reports.warn(error),
         })
       : undefined,
-    name => routes.names.brotli.isOn(name),
+    (host, path) => routes.names.compression.algorithmsOf(host, path),
   );
 }
 

@@ -147,7 +147,10 @@ export const DEPRECATIONS = [
     summary: 'Brotli setting deprecated; afterwards compression is enabled by default for all zones',
     change: { kind: 'routes-gone' },
     routes: [{ methods: ['GET', 'PATCH'], path: '/zones/{zone_id}/settings/brotli' }],
-    replacement: { text: 'Enterprise customers may override with compression rules' },
+    replacement: {
+      text: 'Enterprise customers may override with compression rules',
+      path: '/zones/{zone_id}/settings/compression_rules',
+    },
   },
   {
     id: 'setting-minify',

@@ -131,15 +131,19 @@ function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 
   };
 }
 
-/** `example.com/api/*`, `*.example.com/*`, with or without a scheme; the host must be in the zone. */
-function checkPattern(text: string, zone: string): string {
+/**
+ * `example.com/api/*`, `*.example.com/*`, with or without a scheme; the host must be in the zone.
+ *
+ * @param place of the pattern in the body
+ */
+export function checkPattern(text: string, zone: string, place = '/pattern'): string {
   const { name, hostKind } = compilePattern(text);
   const inside = name === zone || name.endsWith(`.${zone}`);
   // `*example.com` reaches `notexample.com` too.
   if (inside && (hostKind === 'exact' || hostKind === 'below')) return text;
   throw new ApiError(
     'BODY_INVALID',
-    `/pattern ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${zone}/* or *.${zone}/*`,
+    `${place} ${JSON.stringify(text)} must begin with a host in the zone ${zone}, such as ${zone}/* or *.${zone}/*`,
   );
 }
 

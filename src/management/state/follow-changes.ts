@@ -3,7 +3,7 @@
  * keeps is read from the storage whenever it is needed.
  */
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
-import { BROTLI, type BrotliSetting } from '../zone-brotli.js';
+import { type CompressionSettings, isCompressionSetting } from '../zone-compression.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { FunctionStore } from './function-store.js';
 import type { ServingFunctions } from './serving-functions.js';
@@ -14,7 +14,7 @@ export interface FollowChangesParts {
   readonly functionStore: FunctionStore;
   readonly serving: ServingFunctions;
   readonly zoneOwners: ZoneOwners;
-  readonly brotli: BrotliSetting;
+  readonly compression: CompressionSettings;
   readonly hasAccount: (account: string) => Promise<boolean>;
   readonly onWarning: (error: Error) => void;
 }
@@ -46,7 +46,7 @@ export class FollowChanges {
     for (const text of keys ?? []) {
       const [, kind = '', key = ''] = /^!([^!]*)!(.*)$/s.exec(text) ?? [];
       const [first = '', second = ''] = key.split('/', 2);
-      if (kind === 'zones' || (kind === 'zone-settings' && second === BROTLI)) zones.add(first);
+      if (kind === 'zones' || (kind === 'zone-settings' && isCompressionSetting(second))) zones.add(first);
       else if (OF_FUNCTION.has(kind) && second !== '') functions.set(`${first}/${second}`, [first, second]);
     }
     if (keys !== undefined && zones.size + functions.size === 0) return this.#work;
@@ -84,7 +84,7 @@ export class FollowChanges {
 
   async #followZone(id: string, zone: ZoneRecord | undefined): Promise<void> {
     const known = this.#zones.get(id);
-    const { zoneOwners, brotli, stores } = this.#parts;
+    const { zoneOwners, compression, stores } = this.#parts;
     if (zone === undefined) {
       this.#zones.delete(id);
       if (known !== undefined) zoneOwners.release(known.account, known.name);
@@ -94,7 +94,7 @@ export class FollowChanges {
       this.#zones.set(id, { account: zone.account, name: zone.name });
       zoneOwners.claimOne(zone);
     }
-    await brotli.restoreZone(stores, zone);
+    await compression.restoreZone(stores, zone);
   }
 
   /** As its only writer in this process, so that what it has under way is done. */

@@ -30,7 +30,7 @@ test('a zone that has changed hands while nothing was heard is that of who has i
       serving,
       zoneOwners,
       functionStore: { locked: (_account: string, _name: string, work: () => unknown) => work() } as FunctionStore,
-      brotli: { restoreZone: async () => {} } as never,
+      compression: { restoreZone: async () => {} } as never,
       hasAccount: async () => true,
       onWarning,
     });

@@ -48,6 +48,10 @@ export class MemoryFunctions implements FunctionPort {
 
   storageBounds(): undefined {}
 
+  zonePlan(): 'enterprise' {
+    return 'enterprise';
+  }
+
   work(): undefined {}
 
   async accountStorage(): Promise<{ bytes: number; objects: number }> {

@@ -1,30 +1,47 @@
 /** Which content coding a client takes, by its Accept-Encoding (RFC 9110, 12.5.3). */
 import * as zlib from 'node:zlib';
+import type { Algorithm, Algorithms } from '../../../names/zone-compression.js';
 
 export type Coding = 'br' | 'zstd' | 'gzip';
 
 /** In the order in which they are taken where the client has no preference. zstd: Node 22.15, 23.8 and up. */
 export const CODINGS: readonly Coding[] = 'createZstdCompress' in zlib ? ['br', 'zstd', 'gzip'] : ['br', 'gzip'];
 
-/** Where the setting of the zone says so. */
-export const CODINGS_WITHOUT_BROTLI: readonly Coding[] = CODINGS.filter(coding => coding !== 'br');
 export const NO_CODINGS: readonly Coding[] = [];
 
 /** Clients send few different values. */
 const MAX_KNOWN = 64;
 const MAX_KNOWN_CHARACTERS = 256;
-const known = new Map<string, Coding | undefined>();
-const knownWithoutBrotli = new Map<string, Coding | undefined>();
+type Answers = Map<string, Coding | undefined>;
+
+const known: Answers = new Map();
+/** Of the codings that zones say. */
+const knownOfZones = new WeakMap<readonly Coding[], Answers>();
+
+const CODING_OF: Readonly<Record<Algorithm, Coding>> = { brotli: 'br', zstd: 'zstd', gzip: 'gzip' };
+const codingsOfZones = new WeakMap<Algorithms, readonly Coding[]>();
+
+/** The codings that a zone says, those among them that this Node has. The answer is the same object for the same list. */
+export function codingsOf(algorithms: Algorithms): readonly Coding[] {
+  let codings = codingsOfZones.get(algorithms);
+  if (codings === undefined) {
+    codings = algorithms.map(algorithm => CODING_OF[algorithm]).filter(coding => CODINGS.includes(coding));
+    codingsOfZones.set(algorithms, codings);
+    knownOfZones.set(codings, new Map());
+  }
+  return codings;
+}
 
 /**
  * Undefined: the body is to be sent as it is.
  *
- * @param codings `CODINGS`, or those without Brotli
+ * @param codings `CODINGS`, or an answer of codingsOf()
  */
 export function acceptedCoding(header: string | undefined, codings = CODINGS): Coding | undefined {
   if (header === undefined || header === '') return undefined;
   if (header.length > MAX_KNOWN_CHARACTERS) return parse(header, codings);
-  const answers = codings === CODINGS ? known : knownWithoutBrotli;
+  const answers = codings === CODINGS ? known : knownOfZones.get(codings);
+  if (answers === undefined) return parse(header, codings);
   const found = answers.get(header);
   if (found !== undefined || answers.has(header)) return found;
   const coding = parse(header, codings);
