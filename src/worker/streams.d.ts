@@ -254,7 +254,7 @@ declare var FixedLengthStream: {
   new (expectedLength: number | bigint, strategy?: { highWaterMark?: number }): FixedLengthStream;
 };
 
-type CompressionFormat = 'deflate' | 'deflate-raw' | 'gzip';
+type CompressionFormat = 'brotli' | 'deflate' | 'deflate-raw' | 'gzip';
 
 interface CompressionStream {
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;

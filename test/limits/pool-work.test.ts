@@ -30,6 +30,12 @@ const UNPAID: readonly (readonly [string, string])[] = [
      const writer = writable.getWriter(); for (;;) await writer.write(chunk);`,
   ],
   [
+    'compressing the worst data by Brotli',
+    `const chunk = new Uint8Array(65536); for (let n = 0, x = 1; n < chunk.length; n++) { x = (x * 1103515245 + 12345) >>> 0; chunk[n] = 65 + (x >>> 28); }
+     const { readable, writable } = new CompressionStream('brotli'); readable.pipeTo(new WritableStream());
+     const writer = writable.getWriter(); for (;;) await writer.write(chunk);`,
+  ],
+  [
     'a hundred compressors at once',
     `const chunk = new Uint8Array(65536); await Promise.all(Array.from({ length: 100 }, async () => {
        const { readable, writable } = new CompressionStream('deflate'); readable.pipeTo(new WritableStream());
@@ -61,16 +67,11 @@ for (const [name, body] of REFUSED) {
   });
 }
 
-for (const name of ['scrypt', 'brotli']) {
-  test(`${name} is no way to other threads`, async t => {
-    const body =
-      name === 'brotli'
-        ? `new CompressionStream('brotli');`
-        : `${PASSWORD} await crypto.subtle.deriveBits({ name: 'scrypt', N: 2 ** 20, r: 8, p: 1, salt }, key, 256);`;
-    const fn = await newHost(t).load(handler(`${body} return new Response('done')`));
-    await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_HANDLER_THREW' });
-  });
-}
+test('scrypt is no way to other threads', async t => {
+  const body = `${PASSWORD} await crypto.subtle.deriveBits({ name: 'scrypt', N: 2 ** 20, r: 8, p: 1, salt }, key, 256);`;
+  const fn = await newHost(t).load(handler(`${body} return new Response('done')`));
+  await t.throwsAsync(fn.fetch('http://x/'), { code: 'EDGE_HANDLER_THREW' });
+});
 
 test('the global scope pays for what other threads do, and fails to load past startupMs', async t => {
   const host = newHost(t);
@@ -98,6 +99,14 @@ const HELD: readonly (readonly [string, string])[] = [
     'compressors',
     `for (let n = 0; n < 127; n++) { const stream = new CompressionStream('gzip'); stream.readable.getReader().read(); stream.writable.getWriter().write(new Uint8Array(10)); all.push(stream); }
      for (let n = 0; n < 105; n++) { all.push(new Uint8Array(1 << 20).fill(1)); await scheduler.wait(0); }
+     await scheduler.wait(600_000);`,
+  ],
+  [
+    'decompressors of Brotli with large windows',
+    `for (let n = 0; n < 7; n++) {
+       const stream = new DecompressionStream('brotli'); stream.readable.getReader().read().catch(() => {});
+       stream.writable.getWriter().write(new Uint8Array([0x0f])).catch(() => {}); all.push(stream); await scheduler.wait(0);
+     }
      await scheduler.wait(600_000);`,
   ],
   [

@@ -267,6 +267,7 @@ export enum CompressFormat {
   Deflate = 0,
   DeflateRaw,
   Gzip,
+  Brotli,
 }
 
 /**

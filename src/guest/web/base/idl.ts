@@ -3,6 +3,7 @@
  * @see https://webidl.spec.whatwg.org/
  */
 import {
+  arrayJoin,
   defineProperty,
   getOwnPropertyDescriptor,
   mathAbs,
@@ -76,7 +77,7 @@ export function toEnum<T extends string>(value: unknown, values: readonly T[], w
     const candidate = values[i];
     if (candidate === text) return candidate;
   }
-  throw new TypeErrorCtor(`${what} is "${text}", which is not one of the values it may have`);
+  throw new TypeErrorCtor(`${what} is "${text}", expected one of "${arrayJoin(values, '", "')}"`);
 }
 
 export function toDouble(value: unknown, what: string): number {

@@ -12,9 +12,10 @@ import {
   type WritableStream,
 } from './streams.ts';
 
-const FORMATS = ['deflate', 'deflate-raw', 'gzip'] as const;
+const FORMATS = ['brotli', 'deflate', 'deflate-raw', 'gzip'] as const;
 const NUMBERS = {
   __proto__: null,
+  brotli: CompressFormat.Brotli,
   deflate: CompressFormat.Deflate,
   'deflate-raw': CompressFormat.DeflateRaw,
   gzip: CompressFormat.Gzip,

@@ -2,7 +2,7 @@ import zlib from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { OpContext } from '../../../../src/isolate/ops/op-set.js';
-import { Op } from '../../../../src/isolate/ops/table.js';
+import { CompressFormat, Op } from '../../../../src/isolate/ops/table.js';
 import { compressionOps } from '../../../../src/isolate/ops/web/compression.js';
 import { GzipReader } from '../../../../src/isolate/ops/web/gzip-reader.js';
 import { type Codec, ZlibCodec } from '../../../../src/isolate/ops/web/zlib-codec.js';
@@ -11,6 +11,7 @@ const FORMATS = [
   ['deflate', zlib.deflateSync, () => new ZlibCodec(zlib.createInflate())],
   ['deflate-raw', zlib.deflateRawSync, () => new ZlibCodec(zlib.createInflateRaw())],
   ['gzip', zlib.gzipSync, () => new GzipReader()],
+  ['brotli', zlib.brotliCompressSync, () => new ZlibCodec(zlib.createBrotliDecompress())],
 ] as const;
 
 async function drain(codec: Codec, chunks: readonly Uint8Array[]): Promise<Buffer> {
@@ -112,8 +113,41 @@ test('CompressOpen closes the codec that rests longest when there are too many',
   for (let id = 2; id <= 129; id++) call(Op.CompressClose, id);
 });
 
+test('CompressWrite counts the window that a stream of Brotli asks for, before it is there, and CompressClose gives it back', async t => {
+  const held: number[] = [];
+  const works: Promise<unknown>[] = [];
+  const context: OpContext = {
+    ...CONTEXT,
+    hold: bytes => held.push(bytes),
+    begin: work => works.push(work),
+  };
+  const ops = compressionOps(context);
+  for (let bits = 10; bits <= 24; bits++) {
+    const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT } = zlib.constants;
+    // The encoder makes the window as small as its hint allows, so the input is as long as the window.
+    const params = { [BROTLI_PARAM_LGWIN]: bits, [BROTLI_PARAM_SIZE_HINT]: 0 };
+    const first = zlib.brotliCompressSync(Buffer.alloc(1 << bits), { params }).subarray(0, 1);
+    held.length = 0;
+    const id = ops[Op.CompressOpen]?.(CompressFormat.Brotli, 1, undefined, undefined);
+    const [before = 0] = held;
+    t.true(before > 0);
+    ops[Op.CompressWrite]?.(id, new Uint8Array(0), 0, undefined);
+    t.is(held.length, 1);
+    ops[Op.CompressWrite]?.(id, new Uint8Array(first), 0, undefined);
+    t.deepEqual(held, [before, 1 << Math.max(bits, 10)]);
+    ops[Op.CompressWrite]?.(id, new Uint8Array([0]), 0, undefined);
+    ops[Op.CompressClose]?.(id, undefined, undefined, undefined);
+    t.is(held.length, 3);
+    t.is(
+      held.reduce((sum, bytes) => sum + bytes),
+      0,
+    );
+  }
+  await Promise.allSettled(works);
+});
+
 for (const args of [
-  [3, 0],
+  [4, 0],
   [-1, 0],
   ['gzip', 0],
   [undefined, undefined],
