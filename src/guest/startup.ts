@@ -63,7 +63,9 @@ onMainModule(
       return;
     }
     setMainModule(namespace, env);
-    serve(handlers, env, handlersOfEntrypoint, { waitsForHeld });
+    const fetchHandler =
+      namespace === undefined ? 'event.respondWith() was given' : 'fetch() of the default export returned';
+    serve(handlers, env, handlersOfEntrypoint, { waitsForHeld, fetchHandler });
     leaveGlobalScope();
     op(Op.Loaded, hasObjects(namespace) ? (kinds === '' ? 'object' : `${kinds},object`) : kinds);
   },

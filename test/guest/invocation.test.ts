@@ -124,19 +124,19 @@ for (const [what, body, code, message] of [
     'answers with undefined',
     ``,
     'EDGE_NO_RESPONSE',
-    'The fetch handler must answer with a Response, it answered with undefined',
+    'event.respondWith() was given nothing: a Response is wanted, whatever the request',
   ],
   [
     'answers with null',
     `return null`,
     'EDGE_NO_RESPONSE',
-    'The fetch handler must answer with a Response, it answered with null',
+    'event.respondWith() was given null: return a Response, such as new Response(null, { status: 204 })',
   ],
   [
     'answers with what looks like a Response',
     `return { __proto__: Response.prototype }`,
     'EDGE_NO_RESPONSE',
-    'The fetch handler must answer with a Response, it answered with a value of type object',
+    'event.respondWith() was given a value of type object: return a Response, such as Response.json(value)',
   ],
   [
     'answers with Response.error()',

@@ -5,7 +5,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import test from 'ava';
 import type { HostEvents } from '../../src/index.js';
-import { handler, newHost } from './new-host.js';
+import { handler, ISOLATIONS, newHost } from './new-host.js';
 
 test('on() refuses an event that a host does not have, naming those that it has', t => {
   const host = newHost(t);
@@ -76,3 +76,46 @@ test("new EdgeHost() says that Yarn's Plug'n'Play is not supported, and what to 
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program]);
   t.regex(stdout, /^EDGE_NOT_SUPPORTED .*Plug'n'Play.*nodeLinker: node-modules/);
 });
+
+for (const isolation of ISOLATIONS) {
+  test(`fetch() names the export that gave no Response, and what to return (${isolation})`, async t => {
+    const host = newHost(t, { isolation });
+    const source = `import { FunctionEntrypoint, StatefulObject } from 'edgehost:workers';
+      export class Admin extends FunctionEntrypoint { fetch() { return 'text'; } }
+      export class Room extends StatefulObject { fetch() { return null; } }
+      export default {
+        async fetch(request, env) {
+          const { pathname } = new URL(request.url);
+          if (pathname === '/admin') return env.ADMIN.fetch(request);
+          if (pathname === '/room') return env.ROOM.getByName('a').fetch(request);
+          if (pathname === '/object') return { a: 1 };
+        },
+      };`;
+    const fn = await host.load(source, {
+      name: 'own',
+      objects: { ROOM: 'Room' },
+      services: { ADMIN: { function: 'own', entrypoint: 'Admin' } },
+    });
+    const messages: string[] = [];
+    host.on('invocation', ({ error }) => messages.push(error?.message ?? ''));
+    for (const [path, expected] of [
+      ['/', /: fetch\(\) of the default export returned nothing: a Response is wanted, whatever the request$/],
+      [
+        '/object',
+        /: fetch\(\) of the default export returned a value of type object: return a Response, such as Response\.json\(value\)$/,
+      ],
+      ['/admin', /: fetch\(\) of the export "Admin" returned a string: return new Response\(text\)$/],
+      [
+        '/room',
+        /: fetch\(\) of the export "Room" returned null: return a Response, such as new Response\(null, \{ status: 204 \}\)$/,
+      ],
+    ] as const) {
+      messages.length = 0;
+      await t.throwsAsync(fn.fetch(`http://x${path}`));
+      t.true(
+        messages.some(message => expected.test(message)),
+        `${path}: ${messages.join(' | ')}`,
+      );
+    }
+  });
+}

@@ -2,13 +2,15 @@
 import { createHash } from 'node:crypto';
 import type { EdgeFunction } from '../../host/edge-function.js';
 import type { EdgeHost } from '../../host/edge-host.js';
-import type { LoadOptions } from '../../host/options.js';
+import type { InvocationEvent } from '../../host/events.js';
+import { type LoadOptions, resolveLoadOptions } from '../../host/options.js';
 import { errorCode } from '../../quotas/errors.js';
 import { type EnvFile, withEnv } from '../functions/env-file.js';
 import type { FunctionPlace } from '../functions/find-functions.js';
 import { locationOf } from '../functions/function-error.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
 import type { Report, ServedFunction } from '../serving/server-event.js';
+import { hintAboutEnv } from './env-hint.js';
 
 export interface DevFunctionOptions {
   readonly place: FunctionPlace;
@@ -24,6 +26,8 @@ export class DevFunction {
   #loaded: EdgeFunction | undefined;
   #digest = '';
   #routes: readonly string[] = [];
+  /** The names that `env` has. */
+  #envNames: readonly string[] = [];
   #failure: string | undefined;
 
   constructor(options: DevFunctionOptions) {
@@ -76,6 +80,7 @@ export class DevFunction {
       const loaded = await host.load(read.source, options);
       this.#loaded = loaded;
       this.#digest = digest;
+      this.#envNames = namesOf(options);
       this.#failure = undefined;
       this.#routes = options.routes.map(route => (typeof route === 'string' ? route : route.pattern));
       if (before !== undefined && before.name !== loaded.name) this.#forget(before);
@@ -103,6 +108,12 @@ export class DevFunction {
     }
   }
 
+  /** What to say about an error of an invocation of it. */
+  hintAbout({ account, function: name, error }: InvocationEvent): string | undefined {
+    if (error === undefined || name !== this.#loaded?.name || account !== this.#loaded.account) return undefined;
+    return hintAboutEnv(error, this.#envNames, this.inputs);
+  }
+
   /** Its files are gone. */
   unload(): void {
     if (this.#loaded !== undefined) this.#forget(this.#loaded);
@@ -125,6 +136,11 @@ export class DevFunction {
     const given = new Set(routes.map(route => (typeof route === 'string' ? route : route.pattern)));
     return [...routes, ...own.filter(pattern => !given.has(pattern))];
   }
+}
+
+function namesOf(options: LoadOptions): readonly string[] {
+  const { bindings, vars, secrets } = resolveLoadOptions(options);
+  return [...bindings.map(({ name }) => name), ...Object.keys(vars), ...Object.keys(secrets)];
 }
 
 function digestOf({ source }: ReadFunction, options: LoadOptions): string {

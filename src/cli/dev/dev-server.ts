@@ -9,7 +9,7 @@ import { type HttpServer, listen } from '../serving/http-server.js';
 import { openStorage } from '../serving/open-storage.js';
 import { reportHost } from '../serving/reporter.js';
 import { withScheduledEndpoint } from '../serving/scheduled-endpoint.js';
-import type { Report } from '../serving/server-event.js';
+import type { Report, ServerEvent } from '../serving/server-event.js';
 import { DevFunction } from './dev-function.js';
 import { type Changes, FolderWatcher, foldersOf } from './folder-watcher.js';
 import { isOwnHost, refuseHost, refuseUpgrade } from './own-hosts.js';
@@ -46,7 +46,7 @@ export class DevServer {
       ...(plan !== undefined && { plan }),
       ...(allow.length > 0 && { egress: { allow } }),
     });
-    reportHost(this.#host, report, { requests: true });
+    reportHost(this.#host, event => report(this.#withHint(event)), { requests: true });
     this.#watcher = new FolderWatcher({
       onChange: changes => this.#reload(changes),
       onError: (folder, { message }) =>
@@ -111,6 +111,15 @@ export class DevServer {
     });
     const { url } = this.#http;
     report({ type: 'listening', url, functions: [...this.#functions.values()].map(each => each.served(url)) });
+  }
+
+  #withHint(event: ServerEvent): ServerEvent {
+    if (event.type !== 'invocation' || event.error === undefined) return event;
+    for (const each of this.#functions.values()) {
+      const hint = each.hintAbout(event);
+      if (hint !== undefined) return { ...event, hint };
+    }
+    return event;
   }
 
   /** One without a host is for the listener to refuse. */

@@ -78,7 +78,7 @@ function invocation(event: Extract<ServerEvent, { type: 'invocation' }>, options
       : request(event.method, pathOf(event.url), event.status ?? statusOf(event.error?.code), paint);
   const times = paint('gray', `${shownMs(event.wallMs)}, CPU ${shownMs(event.cpuMs)}`);
   const outcome = event.outcome === 'ok' ? '' : ` ${paint('red', event.outcome)}`;
-  const error = event.error === undefined ? '' : `\n${failure(event.error, paint)}`;
+  const error = event.error === undefined ? '' : `\n${failure(event.error, event.hint, paint)}`;
   const warnings = event.warnings.map(({ message }) => `\n  ${paint('yellow', `near a limit: ${printable(message)}`)}`);
   return `${what} ${times} ${nameOf(event, options)}${outcome}${error}${warnings.join('')}`;
 }
@@ -93,12 +93,17 @@ function receiver({ object, rpcMethod }: Extract<ServerEvent, { type: 'invocatio
  * An error of the function has its message at the top of its stack; an invocation that the host ended has no stack, but a message of the
  * host.
  */
-function failure({ code, message, stack }: NonNullable<InvocationEvent['error']>, paint: Paint): string {
+function failure(
+  { code, message, stack }: NonNullable<InvocationEvent['error']>,
+  hint: string | undefined,
+  paint: Paint,
+): string {
   const lines = stack.split('\n').filter(line => line.trim() !== '');
   const frames = lines.filter(line => /^\s*at /.test(line));
   const own = lines.filter(line => !frames.includes(line)).join('\n');
   const undefinedName = /^ReferenceError: (.*)$/m.exec(own)?.[1];
-  const head = own === '' ? `${message} (${code})` : `${own}${hintAboutGlobal(undefinedName ?? '')}`;
+  const text = own === '' ? `${message} (${code})` : `${own}${hintAboutGlobal(undefinedName ?? '')}`;
+  const head = hint === undefined ? text : `${text}\n${hint}`;
   return [paint('red', indented(head)), ...frames.map(frame => `    ${printable(frame)}`)].join('\n');
 }
 

@@ -33,7 +33,11 @@ export type ServerEvent =
       /** Whether the version before goes on serving. */
       readonly isServing: boolean;
     }
-  | ({ readonly type: 'invocation' } & InvocationEvent)
+  | ({
+      readonly type: 'invocation';
+      /** What to say about its error besides. */
+      readonly hint?: string;
+    } & InvocationEvent)
   | ({ readonly type: 'log' } & LogEvent)
   /** A request that was answered before any function saw it. */
   | {

@@ -54,18 +54,24 @@ let env: object;
 let entrypointHandlers: (name: string) => Handlers;
 /** Batches of messages are done when their handler is. */
 let waitsForHeld = true;
+let fetchHandler = '';
 
 /** From now on events reach these handlers. */
 export function serve(
   found: Handlers,
   environment: object,
   ofEntrypoint: typeof entrypointHandlers,
-  options: { readonly waitsForHeld: boolean },
+  options: {
+    readonly waitsForHeld: boolean;
+    /** The beginning of a sentence about what the handler of requests that name no entrypoint gave back. */
+    readonly fetchHandler: string;
+  },
 ): void {
   handlers = found;
   entrypointHandlers = ofEntrypoint;
   env = environment;
   waitsForHeld = options.waitsForHeld;
+  fetchHandler = options.fetchHandler;
 }
 
 /** One event on its way through the function. */
@@ -81,6 +87,7 @@ export class Invocation implements ContextOwner {
   request: RequestState | undefined = undefined;
   /** That of its entrypoint, where it has one. */
   handler: Handlers['fetch'] = undefined;
+  entrypoint: string | undefined = undefined;
   propsText: string | undefined = undefined;
   /** It has sent objects by reference (rpc/exports.ts). */
   hasExports = false;
@@ -345,14 +352,12 @@ export function fail(invocation: Invocation, error: unknown, code: FailureCode):
   invocation.endTask();
 }
 
-export function answerFetch(invocation: Invocation, result: unknown): void {
+/** @param className of the object that has answered */
+export function answerFetch(invocation: Invocation, result: unknown, className?: string): void {
   if (!isResponse(result)) {
-    const given = result === undefined ? 'undefined' : result === null ? 'null' : `a value of type ${typeof result}`;
-    fail(
-      invocation,
-      new TypeErrorCtor(`The fetch handler must answer with a Response, it answered with ${given}`),
-      'EDGE_NO_RESPONSE',
-    );
+    const exported = className ?? invocation.entrypoint;
+    const handler = exported === undefined ? fetchHandler : `fetch() of the export "${exported}" returned`;
+    fail(invocation, new TypeErrorCtor(`${handler} ${noResponse(result)}`), 'EDGE_NO_RESPONSE');
     return;
   }
   try {
@@ -477,6 +482,14 @@ function missing(_event?: unknown, _env?: unknown, _context?: unknown): never {
   throw new TypeErrorCtor('The function has no handler for this kind of event');
 }
 
+/** What is no Response, and what to return in its place. */
+function noResponse(result: unknown): string {
+  if (result === undefined) return 'nothing: a Response is wanted, whatever the request';
+  if (result === null) return 'null: return a Response, such as new Response(null, { status: 204 })';
+  if (typeof result === 'string') return 'a string: return new Response(text)';
+  return `a value of type ${typeof result}: return a Response, such as Response.json(value)`;
+}
+
 /** Other events have no answer but that they were handled, and for a queue what becomes of its messages. */
 export function answerOther(invocation: Invocation, outcome: string | undefined): void {
   notify(Op.Reply, invocation.id, 200, '', outcome);
@@ -534,6 +547,7 @@ function takeProps(invocation: Invocation, text: string): void {
   invocation.propsText = stringSlice(text, at);
   if (at <= 0) return;
   const name = stringSlice(text, 0, at);
+  invocation.entrypoint = name;
   // Found when it is called, since an entrypoint that is not there fails the invocation.
   invocation.handler = (request, env, context) => (entrypointHandlers(name).fetch ?? missing)(request, env, context);
 }

@@ -182,7 +182,7 @@ function receiveFetch(invocation: ObjectInvocation, object: LiveObject, head: st
   const deliver = (): void =>
     call(invocation, object, 'fetch', [request], result => {
       // A Response that is there already is checked by the one who answers.
-      answerFetch(invocation, result);
+      answerFetch(invocation, result, object.className);
     });
   object.receive(eventOf(invocation, object, true, deliver));
 }

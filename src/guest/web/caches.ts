@@ -3,9 +3,7 @@
  * process. @see https://w3c.github.io/ServiceWorker/#cache-interface
  */
 import { ServiceId } from '../../bindings/service-id.ts';
-import { Op } from '../../isolate/ops/table.ts';
 import { type OutgoingBody, takeOutgoing } from '../body-out.ts';
-import { op } from '../bridge.ts';
 import { callService } from '../call-service.ts';
 import type { HostBody } from '../host-body.ts';
 import {
@@ -21,6 +19,7 @@ import {
 import { rejection } from '../rejection.ts';
 import { requireHandler } from '../scope.ts';
 import { defineInterface, requireArguments, toDictionary, toUSVString } from './base/idl.ts';
+import { warn } from './console/warn.ts';
 import { Body, bodyLength, isUnusable } from './fetch/body.ts';
 import { appendPair, declaredLength, getValue, type HeaderPairs, normalizeValue } from './fetch/header-list.ts';
 import { isRequest, requestState } from './fetch/request.ts';
@@ -254,14 +253,3 @@ function wasThere(head: unknown, body: HostBody | null): boolean {
   body?.stop();
   return head === true;
 }
-
-function warn(text: string): void {
-  try {
-    op(Op.Log, WARN, text);
-  } catch {
-    // Logging never throws.
-  }
-}
-
-/** The level of Op.Log. */
-const WARN = 3;

@@ -71,7 +71,10 @@ export async function readFunctionFile(
   const mainFile = resolve(root, main);
   if (!(await isFile(mainFile))) throw reader.error(['main'], `main is "${main}", and there is no such file`);
   if (collect === undefined && /\.[cm]?tsx?$/.test(main)) {
-    throw reader.error(['main'], `main is "${main}"; TypeScript is compiled to JavaScript before it is loaded`);
+    throw reader.error(
+      ['main'],
+      `main is "${main}", and TypeScript is compiled before it is loaded: by edgehost dev and edgehost serve, or by esbuild in your build`,
+    );
   }
   if (
     !mainFile.startsWith(join(root, '/')) ||

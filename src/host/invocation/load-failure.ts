@@ -45,7 +45,9 @@ const HINT_TYPES =
 function isPerhapsTyped({ file, message }: ScriptFailure): boolean {
   return (
     /\.(?:[cm]?tsx?|jsx)$/.test(file ?? '') ||
-    /^Unexpected token '(?::|<)'|^Unexpected identifier 'as'|^Unexpected strict mode reserved word/.test(message)
+    /^Unexpected token '(?::|<)'|^Unexpected identifier 'as'|^Unexpected strict mode reserved word|^Missing initializer in const/.test(
+      message,
+    )
   );
 }
 

@@ -6,6 +6,7 @@ import {
   jsonParse,
   mapGet,
   numberToString,
+  PromiseCtor,
   promiseReject,
   promiseResolve,
   promiseThen,
@@ -23,6 +24,7 @@ import {
 import { decodeUtf8, decodeUtf8WithBom, encodeUtf8 } from '../../utf8.ts';
 import { bufferOf, concatBytes, copyOf, isBufferSource } from '../base/buffers.ts';
 import { isObject, toUSVString } from '../base/idl.ts';
+import { warn } from '../console/warn.ts';
 import { type Blob, blobBytes, blobSize, blobType, createBlob, isBlob } from '../file/blob.ts';
 import {
   ByteReader,
@@ -109,8 +111,21 @@ export function extractBody(init: unknown): ExtractedBody {
       const blob = serializeForm(init, createBoundary());
       return { body: new Body(blob), type: blobType(blob) };
     }
+    if (init instanceof PromiseCtor) warnOfPromise();
   }
   return { body: new Body(toUSVString(init)), type: 'text/plain;charset=UTF-8' };
+}
+
+let hasWarnedOfPromise = false;
+
+/** Its text is "[object Promise]", which nobody wants. One line an isolate: the mistake is the same each time. */
+function warnOfPromise(): void {
+  if (hasWarnedOfPromise) return;
+  hasWarnedOfPromise = true;
+  const { stack = '' } = new ErrorCtor(
+    'A body was made of a promise, and its text is "[object Promise]": await the promise first',
+  );
+  warn(stack);
 }
 
 function bodyOfStream(stream: ReadableStream): Body {
