@@ -25,6 +25,22 @@ export function parseHttpDate(text: string, nowMs = Date.now()): number | undefi
   return undefined;
 }
 
+/** Both ways to write a date of ISO 8601 that mean the same everywhere. */
+const ISO_DATE = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d))?$/;
+export const EXPIRES_FORMS =
+  'an HTTP date such as Sun, 06 Nov 1994 08:49:37 GMT, an ISO 8601 date with its time zone, 0 or -1';
+
+/**
+ * The value of a header `Expires` that is to be stored: an HTTP date, or ISO 8601. By 0 and -1 code says that a response has expired already
+ * (RFC 9111, section 5.3). Undefined for every other text: a mistake is better told than kept.
+ */
+export function parseExpires(text: string): number | undefined {
+  const trimmed = text.trim();
+  if (trimmed === '0' || trimmed === '-1') return 0;
+  const time = parseHttpDate(trimmed) ?? (ISO_DATE.test(trimmed) ? Date.parse(trimmed) : undefined);
+  return time === undefined || Number.isNaN(time) ? undefined : time;
+}
+
 function timeOf(year: number, month: number, day: number, time: string): number | undefined {
   const [hour = 0, minute = 0, second = 0] = time.split(':').map(Number);
   // A leap second is the last of its minute here.

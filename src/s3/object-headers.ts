@@ -1,5 +1,6 @@
 import type { HttpMetadata, ObjectRecord, UploadOptions } from '../bindings/bucket/engine.js';
 import type { StoreStorageClass } from '../bindings/bucket/types.js';
+import { EXPIRES_FORMS, parseExpires } from '../bindings/http-date.js';
 import { objectFrom } from '../quotas/host/chosen-names.js';
 import { CHECKSUMS } from './wire/checksum.js';
 import { utf8OfBytes } from './wire/encoding.js';
@@ -92,8 +93,10 @@ function readHttpMetadata(headers: ReadonlyMap<string, string>): HttpMetadata {
   const contentEncoding = contentEncodingOf(text('content-encoding'));
   const cacheControl = text('cache-control');
   const expires = headers.get('expires');
-  const cacheExpiry = expires === undefined ? undefined : Date.parse(expires);
-  if (expires !== undefined && Number.isNaN(cacheExpiry)) throw invalidArgument('Expires', expires, 'an HTTP date');
+  // An empty header counts as absent, as the others do.
+  const cacheExpiry = expires === undefined || expires === '' ? undefined : parseExpires(expires);
+  if (expires !== undefined && expires !== '' && cacheExpiry === undefined)
+    throw invalidArgument('Expires', expires, EXPIRES_FORMS);
   return {
     ...(contentType === undefined ? {} : { contentType }),
     ...(contentLanguage === undefined ? {} : { contentLanguage }),

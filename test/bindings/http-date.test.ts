@@ -1,5 +1,5 @@
 import test from 'ava';
-import { parseHttpDate } from '../../src/bindings/http-date.js';
+import { parseExpires, parseHttpDate } from '../../src/bindings/http-date.js';
 
 const NOW = Date.UTC(2026, 0, 1);
 
@@ -30,4 +30,28 @@ for (const text of [
   'Tue, 3 Sep 2022 13:00:00 GMT',
 ]) {
   test(`parseHttpDate() takes no other text: ${JSON.stringify(text)}`, t => t.is(parseHttpDate(text, NOW), undefined));
+}
+
+for (const [text, expected] of [
+  ['Sun, 06 Nov 1994 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49, 37)],
+  ['2030-01-02', Date.UTC(2030, 0, 2)],
+  ['2030-01-02T03:04:05.5Z', Date.UTC(2030, 0, 2, 3, 4, 5, 500)],
+  [' 2030-01-02T03:04+01:00 ', Date.UTC(2030, 0, 2, 2, 4)],
+  ['0', 0],
+  ['-1', 0],
+] as const) {
+  test(`parseExpires() takes ${JSON.stringify(text)}`, t => t.is(parseExpires(text), expected));
+}
+
+for (const text of [
+  '',
+  '3600',
+  'soon',
+  '2030-01-02T03:04:05',
+  'Wed, 21 Oct 2026 07:28:00',
+  '2030-13-02',
+  '1/2/2030',
+  'Infinity',
+]) {
+  test(`parseExpires() takes no other text: ${JSON.stringify(text)}`, t => t.is(parseExpires(text), undefined));
 }

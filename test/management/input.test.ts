@@ -56,6 +56,27 @@ for (const [what, code, text, headers] of [
   });
 }
 
+test('fetch() takes content types in any case, with parameters', async t => {
+  const api = makeApi();
+  const zone = await api.zone();
+  for (const [at, type] of [
+    'Application/JSON',
+    'APPLICATION/json ; Charset="UTF-8"',
+    'application/Merge-Patch+JSON',
+  ].entries()) {
+    const headers = { 'content-type': type };
+    const record = { ...RECORD, name: `a${at}` };
+    t.is((await api.call('POST', `/zones/${zone}/dns_records`, JSON.stringify(record), { headers })).status, 201, type);
+  }
+  const part = (name: string, type: string, text: string): string =>
+    `--x\r\nCONTENT-DISPOSITION: Form-Data; NAME="${name}"; FileName="${name}"\r\nCONTENT-TYPE: ${type}\r\n\r\n${text}\r\n`;
+  const source = 'export default { fetch() {} }';
+  const body = `${part('metadata', 'Application/JSON', '{"main_module":"index.js"}')}${part('index.js', 'Application/JavaScript+Module; Charset=utf-8', source)}--x--\r\n`;
+  const headers = { 'content-type': 'Multipart/FORM-Data; BOUNDARY=x' };
+  const uploaded = await api.call('PUT', '/accounts/acme/functions/hello', body, { headers });
+  t.is(uploaded.status, 200, JSON.stringify(uploaded.body));
+});
+
 test('fetch() answers 413 to a body above the limit, whether its length is declared or not', async t => {
   const api = makeApi({ limits: { bodyBytes: 100 } });
   const zone = await api.zone();

@@ -24,6 +24,7 @@ const DIFFERENCES: readonly (readonly [string, (t: ExecutionContext) => Promise<
   ['A request with both `Transfer-Encoding` and `Content-Length`', twoFramingsAreRefused],
   ['`Expect: 100-continue`', expectIsAnswered],
   ['`CreateBucket` for a bucket that exists', bucketsAreMadeOnce],
+  ['`Expires` is stored as a date', expiresIsADate],
   ['Storage classes are', storageClassesAreTwo],
   ['Text of metadata beyond ASCII', metadataIsEncoded],
   ['XML of a request with a comment', xmlIsPlain],
@@ -209,6 +210,24 @@ async function bucketsAreMadeOnce(t: ExecutionContext): Promise<void> {
   t.regex(text, /<LocationConstraint xmlns="[^"]*">eu-west-1<\/LocationConstraint>$/);
   const { text: none } = await (await openDoor(t)).send('GET', '/files?location');
   t.regex(none, /<LocationConstraint xmlns="[^"]*"><\/LocationConstraint>$/);
+}
+
+async function expiresIsADate(t: ExecutionContext): Promise<void> {
+  const endpoint = await openDoor(t);
+  for (const [text, answered] of [
+    ['Sun, 06 Nov 2034 08:49:37 GMT', 'Mon, 06 Nov 2034 08:49:37 GMT'],
+    ['2034-11-06T08:49:37+01:00', 'Mon, 06 Nov 2034 07:49:37 GMT'],
+    ['0', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+    ['', undefined],
+  ] as const) {
+    t.is((await endpoint.send('PUT', '/files/k', { body: 'x', headers: { expires: text } })).status, 200, text);
+    t.is((await endpoint.send('HEAD', '/files/k')).headers.expires, answered);
+  }
+  for (const text of ['3600', 'soon', 'Wed, 21 Oct 2026 07:28:00']) {
+    const { status, text: answer } = await endpoint.send('PUT', '/files/k', { body: 'x', headers: { expires: text } });
+    t.is(status, 400);
+    t.regex(answer, /Expires is &quot;.*allowed: an HTTP date such as|Expires is ".*allowed: an HTTP date such as/);
+  }
 }
 
 async function storageClassesAreTwo(t: ExecutionContext): Promise<void> {

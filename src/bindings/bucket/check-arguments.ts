@@ -1,6 +1,6 @@
 import { objectFrom } from '../../quotas/host/chosen-names.js';
 import { isObject } from '../../quotas/schema/describe.js';
-import { parseHttpDate } from '../http-date.js';
+import { EXPIRES_FORMS, parseExpires, parseHttpDate } from '../http-date.js';
 import { parseRangeHeader } from './byte-range.js';
 import type { WireArguments } from './client/calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
@@ -136,9 +136,9 @@ function checkHeaderText(method: BucketMethod, what: string, value: unknown): st
 }
 
 function checkExpires(method: BucketMethod, value: unknown): number {
-  const date = Date.parse(checkString(method, 'the Expires header', value));
-  if (Number.isNaN(date))
-    throw new TypeError(`${method}: the Expires header is ${describe(value)}, which is not a date`);
+  const date = parseExpires(checkString(method, 'the Expires header', value));
+  if (date === undefined)
+    throw new TypeError(`${method}: the Expires header is ${describe(value)}, expected ${EXPIRES_FORMS}`);
   return date;
 }
 

@@ -147,9 +147,12 @@ contract('httpMetadata refuses line breaks, and values that are no strings', asy
     const httpMetadata = Object.assign({}, { contentType: value });
     await t.throwsAsync(Reflect.apply(bucket.put, bucket, ['key', 'x', { httpMetadata }]), { instanceOf: TypeError });
   }
-  await t.throwsAsync(bucket.put('key', 'x', { httpMetadata: new Headers({ Expires: 'soon' }) }), {
-    instanceOf: TypeError,
-  });
+  for (const Expires of ['soon', '3600', '2030-01-02T03:04:05']) {
+    await t.throwsAsync(bucket.put('key', 'x', { httpMetadata: new Headers({ Expires }) }), {
+      instanceOf: TypeError,
+      message: /the Expires header is .*, expected an HTTP date such as/,
+    });
+  }
   await t.throwsAsync(bucket.put('key', 'x', { httpMetadata: { cacheExpiry: new Date(Number.NaN) } }), {
     instanceOf: TypeError,
   });
