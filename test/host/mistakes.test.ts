@@ -77,6 +77,26 @@ test("new EdgeHost() says that Yarn's Plug'n'Play is not supported, and what to 
   t.regex(stdout, /^EDGE_NOT_SUPPORTED .*Plug'n'Play.*nodeLinker: node-modules/);
 });
 
+test('values that are no JSON are named by their key and the place of the call, of namespaces and of buckets', async t => {
+  const fn = await newHost(t).load(
+    handler(`await env.KV.put('a', 'text');
+      await env.FILES.put('b', 'text');
+      if (request.url.endsWith('kv')) return Response.json(await env.KV.get('a', 'json'));
+      return Response.json(await (await env.FILES.get('b')).json());`),
+    { name: 'reads', kv: { KV: 'values' }, buckets: { FILES: 'files' } },
+  );
+  for (const [path, key, line] of [
+    ['kv', 'a', 3],
+    ['bucket', 'b', 4],
+  ] as const) {
+    await t.throwsAsync(fn.fetch(`http://x/${path}`), {
+      message: new RegExp(`threw SyntaxError: The value of key "${key}" is not JSON: Unexpected token`),
+    });
+    const error = await fn.fetch(`http://x/${path}`).catch((thrown: unknown) => thrown);
+    t.like(error, { location: { file: 'reads.js', line } });
+  }
+});
+
 for (const isolation of ISOLATIONS) {
   test(`fetch() names the export that gave no Response, and what to return (${isolation})`, async t => {
     const host = newHost(t, { isolation });

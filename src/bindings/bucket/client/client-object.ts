@@ -1,6 +1,7 @@
 /** Objects as a program sees them: StoreObject and StoreObjectBody. */
 
 import { readAll, wholeBuffer } from '../../client-bytes.js';
+import { jsonOf } from '../../client-json.js';
 import type { ClientStream } from '../../client-platform.js';
 import type { WireHttpMetadata, WireObject } from './calls.js';
 import type { BucketPlatform, ClientHeaders } from './client-platform.js';
@@ -130,7 +131,7 @@ export class ClientObjectBody<Stream extends ClientStream, BlobType> extends Cli
   }
 
   async json<T = unknown>(): Promise<T> {
-    return JSON.parse(await this.text());
+    return jsonOf(await this.text(), this.key) as T; // the type that the caller says
   }
 
   async blob(): Promise<BlobType> {

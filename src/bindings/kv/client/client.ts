@@ -1,4 +1,5 @@
 import { readAll, wholeBuffer } from '../../client-bytes.js';
+import { jsonOf } from '../../client-json.js';
 import type { ClientPlatform, ClientReply, ClientStream } from '../../client-platform.js';
 import { checkKeyCount, checkKeyText, checkLength, checkMetadataSize } from '../check-text.js';
 import { kvError } from '../errors.js';
@@ -187,15 +188,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
 }
 
 function ofText(type: GetOptions['type'], text: string, key: string): unknown {
-  if (type !== 'json') return text;
-  try {
-    return parse(text);
-  } catch (error) {
-    // The error that the parser has just made, which says nothing of what it has read.
-    const { message } = error as Error;
-    (error as Error).message = `The value of key ${stringify(key)} is not JSON: ${message}`;
-    throw error;
-  }
+  return type === 'json' ? jsonOf(text, key) : text;
 }
 
 function bulkJson(text: string): unknown {
