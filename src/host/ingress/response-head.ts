@@ -52,7 +52,7 @@ export class HeadTooLongError extends RangeError {}
 const MAX_BLOCK_BYTES = 65_536;
 /** By which Node's library estimates a block: this for each field, beside its name and its value. */
 const FIELD_BYTES = 12;
-/** For the status, the date, and what compression adds. */
+/** For the status, the date, and what compression and the cache add. */
 const OTHER_FIELDS_BYTES = 256;
 
 /**
@@ -62,12 +62,22 @@ const OTHER_FIELDS_BYTES = 256;
  */
 export function checkHeadLength(response: ServerResponse, headers: readonly string[]): void {
   if (response.req.httpVersionMajor < 2) return;
-  let bytes = OTHER_FIELDS_BYTES;
-  for (let at = 0; at < headers.length; at += 2) bytes += fieldBytes(headers[at] ?? '', headers[at + 1] ?? '');
+  let bytes = blockBytes(headers);
   for (const name of response.getHeaderNames())
     for (const value of earlierValues(response, name)) bytes += fieldBytes(name, value);
   if (bytes > MAX_BLOCK_BYTES)
     throw new HeadTooLongError(`its headers take ${bytes} bytes, of which HTTP/2 sends at most ${MAX_BLOCK_BYTES}`);
+}
+
+/** Whether HTTP/2 sends a head with these headers. */
+export function fitsBlock(headers: readonly string[]): boolean {
+  return blockBytes(headers) <= MAX_BLOCK_BYTES;
+}
+
+function blockBytes(headers: readonly string[]): number {
+  let bytes = OTHER_FIELDS_BYTES;
+  for (let at = 0; at < headers.length; at += 2) bytes += fieldBytes(headers[at] ?? '', headers[at + 1] ?? '');
+  return bytes;
 }
 
 function fieldBytes(name: string, value: string): number {

@@ -33,6 +33,7 @@ export default { async fetch(request, env) {
   const { searchParams } = new URL(request.url);
   if (searchParams.has('wait')) await env.APP.wait();
   const headers = [...searchParams].filter(([name]) => name.startsWith('h-')).map(([name, value]) => [name.slice(2), value]);
+  for (let n = Number(searchParams.get('long') ?? 0); n > 0; n--) headers.push(['x-' + n, 'v'.repeat(200)]);
   if (searchParams.has('fail')) throw new Error('failed');
   const status = Number(searchParams.get('status') ?? 200);
   const size = Number(searchParams.get('size') ?? 0);
@@ -341,6 +342,15 @@ overBoth('a file beyond cacheFileBytes passes and is not kept; so many bytes are
   t.is((await get(past)).text.length, 131_072);
   t.is((await get(past)).text.length, 131_072);
   t.is((await host.account('acme').caches.usage()).entries, 1);
+});
+
+overBoth('a response with more headers than HTTP/2 sends is not kept', async (t, client) => {
+  const { get, host } = await site(t, client);
+  const status = client.protocol === 'HTTP/1.1' ? 200 : 502;
+  for (let n = 0; n < 2; n++) t.like(await get(`/?${FRESH}&long=400`), { status, cache: undefined });
+  t.is((await host.account('acme').caches.usage()).entries, 0);
+  t.is((await get(`/?${FRESH}&long=250`)).cache, 'stored');
+  t.is((await get(`/?${FRESH}&long=250`)).cache, 'hit');
 });
 
 overBoth('hits run nothing: they are no invocations and count for no quota', async (t, client) => {

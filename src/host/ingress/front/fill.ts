@@ -11,7 +11,7 @@ import type { InvocationContext } from '../../invocation/invocation-context.js';
 import type { AnswerBody, ResponseSink } from '../../invocation/response-sink.js';
 import { parseResponseHead, type ResponseHead } from '../http-head.js';
 import type { NodeSink } from '../node-sink.js';
-import { unsendablePart } from '../response-head.js';
+import { fitsBlock, unsendablePart } from '../response-head.js';
 import { TappedBody } from './tapped-body.js';
 
 /** A sink of the listener, which also hears of the start of its invocation. */
@@ -101,6 +101,8 @@ export class Fill {
     // What cannot be sent once cannot be sent again.
     if (unsendablePart(statusText, headers) !== undefined) return undefined;
     if (headers.length > 2 * (MAX_REPLY_HEADERS - ADDED_HEADERS)) return undefined;
+    // Clients of either protocol get what is kept.
+    if (!fitsBlock(headers)) return undefined;
     const terms = rules.frontTerms(status, headers, requestHeaders);
     return terms !== undefined && lengthOf(headers) <= context.limits.cacheFileBytes ? terms : undefined;
   }
