@@ -19,7 +19,7 @@ for (const framing of [{ 'content-length': '100000' }, { 'transfer-encoding': 'c
       });
       let leave = (): void => {};
       const { put } = bucket;
-      // What is asked for when all of the body is there.
+      // The store asks for it when all of the body has arrived.
       const transferChecksum = async (): Promise<undefined> => {
         leave();
         await closed;

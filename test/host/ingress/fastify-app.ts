@@ -4,7 +4,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import type { NodeListener } from '../../../src/index.js';
 import type { ProtocolClient } from '../protocols.js';
 
-/** `own`: those of Fastify. `kept`: one that keeps the bytes in `rawBody`. `none`: bodies are not parsed, as the documentation advises. */
+/** `own`: Fastify's parsers. `kept`: a parser that keeps the bytes in `rawBody`. `none`: bodies are not parsed, as the documentation advises. */
 export type Parsers = 'own' | 'kept' | 'none';
 
 export interface FastifyApp {
