@@ -5,6 +5,7 @@
 import type { ReadableStream } from 'node:stream/web';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
+import { Collector } from './collector.js';
 import { type BodySource, GivenBody } from './given-body.js';
 
 export interface GivenBodiesOptions {
@@ -19,6 +20,8 @@ export interface GivenBodiesOptions {
 export interface BodyPayer {
   /** It holds so much that no new work is accepted. */
   readonly isCrowded: boolean;
+  /** It holds half as much. */
+  readonly isFilling: boolean;
   /** Bodies that the application has not read to their end. */
   unreadBodies: number;
 }
@@ -32,11 +35,16 @@ const MIN_LOOK_MS = 10;
 export class GivenBodies {
   readonly #options: GivenBodiesOptions;
   readonly #open = new Map<GivenBody, BodyPayer | undefined>();
-  readonly #collected = new FinalizationRegistry<GivenBody>(body => this.#cancel(body));
+  readonly #collector: Collector;
+  readonly #collected = new FinalizationRegistry<GivenBody>(body => {
+    if (this.#open.has(body)) this.#collector.found();
+    this.#cancel(body);
+  });
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: GivenBodiesOptions) {
+  constructor(options: GivenBodiesOptions, collector = new Collector()) {
     this.#options = options;
+    this.#collector = collector;
   }
 
   /**
@@ -53,7 +61,10 @@ export class GivenBodies {
     const body = new GivenBody(of, source, over => this.#over(over), performance.now());
     const stream = body.open(isBytes);
     this.#open.set(body, payer);
-    if (payer !== undefined) payer.unreadBodies++;
+    if (payer !== undefined) {
+      payer.unreadBodies++;
+      if (payer.isFilling) this.#collector.ask();
+    }
     this.#collected.register(stream, body);
     this.#timer ??= setInterval(
       guarded(() => this.#look()),

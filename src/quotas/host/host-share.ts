@@ -111,6 +111,11 @@ export class HostShare {
     return this.bytes.isUnderPressure;
   }
 
+  /** It holds half as much. */
+  get isFilling(): boolean {
+    return this.bytes.isUnderMemoryPressure;
+  }
+
   get openInvocations(): number {
     return this.#invocations;
   }

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
+import { Collector } from '../../../src/bindings/given/collector.js';
 import { type BodyPayer, GivenBodies } from '../../../src/bindings/given/given-bodies.js';
 import type { BodySource } from '../../../src/bindings/given/given-body.js';
 
@@ -42,7 +43,7 @@ async function until(holds: () => boolean): Promise<boolean> {
 
 test('give() cancels the source of a stream that was collected, and says nothing', async t => {
   const { given, warnings } = bodies(Number.POSITIVE_INFINITY);
-  const payer: BodyPayer = { isCrowded: false, unreadBodies: 0 };
+  const payer: BodyPayer = { isCrowded: false, isFilling: false, unreadBodies: 0 };
   const from = source(3);
   (() => given.give('function "f"', from, payer))();
   t.is(payer.unreadBodies, 1);
@@ -105,7 +106,7 @@ test('give() cancels a body whose reader takes no more of it for idleMs', async 
 test('give() gives bodies a second while their account is refused new work', async t => {
   const { given, warnings } = bodies(3_600_000);
   const from = source(3);
-  const payer: BodyPayer = { isCrowded: true, unreadBodies: 0 };
+  const payer: BodyPayer = { isCrowded: true, isFilling: true, unreadBodies: 0 };
   const { stream } = given.give('function "f"', from, payer);
   t.true((await until(() => from.cancelled === 1 || warnings.length > 0)) || (await until(() => from.cancelled === 1)));
   t.regex(warnings[0]?.message ?? '', /for 1000 ms .*while the account held so much that new work was refused/);
@@ -121,4 +122,54 @@ test('keep() lets a body wait for as long as the application wants', async t => 
   t.false((await stream.getReader().read()).done);
   t.is(from.cancelled, 0);
   t.deepEqual(warnings, []);
+});
+
+test('give() asks for a collection while its account holds much, and more seldom while none of its bodies is collected', async t => {
+  let asked = 0;
+  let now = 0;
+  const collector = new Collector(
+    () => asked++,
+    () => now,
+  );
+  const warn = (): void => {};
+  const given = new GivenBodies(
+    { unreadMs: Number.POSITIVE_INFINITY, idleMs: Number.POSITIVE_INFINITY, warn },
+    collector,
+  );
+  const held: unknown[] = [];
+  const give = (isFilling: boolean): void => {
+    held.push(given.give('function "f"', source(1), { isCrowded: false, isFilling, unreadBodies: 0 }));
+  };
+  give(false);
+  t.is(asked, 0);
+  const asks: number[] = [];
+  for (; now < 20_000; now += 100) {
+    const before = asked;
+    give(true);
+    if (asked > before) asks.push(now);
+  }
+  t.deepEqual(asks, [0, 200, 600, 1400, 3000, 6200, 12_600]);
+  collector.found();
+  now += 100;
+  give(true);
+  t.is(asked, 7);
+  now += 100;
+  give(true);
+  t.is(asked, 8);
+});
+
+test('a body that was collected makes the next collection come sooner', async t => {
+  let found = 0;
+  const collector = new Collector(() => {});
+  collector.found = () => found++;
+  const warn = (): void => {};
+  const given = new GivenBodies(
+    { unreadMs: Number.POSITIVE_INFINITY, idleMs: Number.POSITIVE_INFINITY, warn },
+    collector,
+  );
+  const kept = given.give('function "f"', source(0));
+  await kept.stream.cancel();
+  (() => given.give('function "f"', source(1)))();
+  t.true(await until(() => found > 0));
+  t.is(found, 1);
 });
