@@ -252,6 +252,10 @@ for (const [name, method, path, type, body] of management) {
     new Request(`http://api${path}`, { method, headers: { ...authorized, 'content-type': type }, body: bytes });
   await measure(`management: ${name}`, bytes.length, () => api(request()));
 }
+const longQuery = `http://api/zones?${many(i => `a${i}=1`, oneMegabyte - 1000).replaceAll(',', '&')}`;
+await measure('management: query of names', longQuery.length, () =>
+  api(new Request(longQuery, { headers: authorized })),
+);
 const keys = { accessKeyId: 'bench', secretAccessKey: 's'.repeat(40) };
 const client = new AwsClient({ ...keys, service: 's3', region: 'auto' });
 const endpoint = host.s3({ credentials: [{ ...keys, buckets: '*' }] });

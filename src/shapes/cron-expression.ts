@@ -16,6 +16,9 @@ import {
 /** The compatibility flag by which 1 is Sunday and 7 is Saturday, as on the hosted platform. */
 export const SUNDAY_IS_1_FLAG = 'cron_weekdays_start_at_1';
 
+/** One that lists every value of each field has less than half. Much longer ones would stop the main thread while they are parsed. */
+const MAX_CHARACTERS = 1024;
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -32,6 +35,11 @@ export class CronExpression {
 
   /** @throws TypeError that quotes the expression and says what is wrong with it */
   constructor(text: string, weekdays: WeekdayNumbers = 'crontab') {
+    if (text.length > MAX_CHARACTERS) {
+      throw new TypeError(
+        `The cron trigger "${text.slice(0, 50)}..." has ${text.length} characters, at most ${MAX_CHARACTERS} are allowed`,
+      );
+    }
     const fields = text.trim().split(/\s+/);
     const [minute = '', hour = '', day = '', month = '', weekday = ''] = fields;
     if (fields.length !== 5) {

@@ -116,6 +116,14 @@ test('fetch() stops reading a body that never ends', async t => {
   t.true(sent < 5000);
 });
 
+test('fetch() names the query parameter that is given twice, at once behind a hundred thousand others', async t => {
+  const others = Array.from({ length: 100_000 }, (_, at) => `n${at}=1`).join('&');
+  const { status, body } = await makeApi().call('GET', `/zones?${others}&n7=2`);
+  t.is(status, 400);
+  t.is(body.errors[0]?.code, 1003);
+  t.is(body.errors[0]?.message, 'The query parameter "n7" is given twice');
+});
+
 test('fetch() names the field that is wrong', async t => {
   const api = makeApi();
   const zone = await api.zone();

@@ -147,3 +147,12 @@ test('times are those of another implementation', t => {
   );
   t.pass();
 });
+
+test('an expression may list every value of each field, and one that is longer than 1,024 characters is refused', t => {
+  const all = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, at) => from + at).join();
+  t.notThrows(() => new CronExpression(`${all(0, 59)} ${all(0, 23)} ${all(1, 31)} ${all(1, 12)} ${all(0, 6)}`));
+  t.throws(() => new CronExpression(`0${',0'.repeat(600)} * * * *`), {
+    instanceOf: TypeError,
+    message: /^The cron trigger "0,0,.*\.\.\." has 1209 characters, at most 1024 are allowed$/,
+  });
+});

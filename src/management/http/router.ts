@@ -52,10 +52,13 @@ export class Router {
   /** @throws ApiError QUERY_INVALID */
   query(route: Route, search: URLSearchParams): QueryValues {
     if (route.answer.kind === 'family') return NO_QUERY;
-    const values: Record<string, string> = Object.fromEntries(search);
-    const repeated = [...search.keys()].find(name => search.getAll(name).length > 1);
-    if (repeated !== undefined)
-      throw new ApiError('QUERY_INVALID', `The query parameter ${JSON.stringify(repeated)} is given twice`);
+    const given = new Map<string, string>();
+    for (const [name, value] of search) {
+      if (given.has(name))
+        throw new ApiError('QUERY_INVALID', `The query parameter ${JSON.stringify(name)} is given twice`);
+      given.set(name, value);
+    }
+    const values: Record<string, string> = Object.fromEntries(given);
     const checked = this.#validator(route)(values);
     if ('problems' in checked) {
       const [problem = 'is not valid'] = checked.problems;
