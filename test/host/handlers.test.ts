@@ -140,7 +140,7 @@ test('scheduled() reaches the listener of a classic script', async t => {
 
 test('scheduled() rejects when the function has no such handler', async t => {
   const fn = await newHost(t).load('export default { fetch() {} }');
-  await t.throwsAsync(fn.scheduled(), { message: /no handler for this kind of event/ });
+  await t.throwsAsync(fn.scheduled(), { message: /has no handler scheduled\(\), only fetch$/ });
 });
 
 test('alarm() hands over its time and the deliveries before, and waits for what it answers with', async t => {
@@ -163,5 +163,5 @@ test('alarm() refuses what is no time and no count, and rejects when there is no
   await t.throwsAsync(fn.alarm({ retryCount: -1 }), { instanceOf: RangeError });
   await t.throwsAsync(fn.alarm(), { code: 'EDGE_HANDLER_THREW', message: /RangeError: no/ });
   const other = await host.load('export default { fetch() {} }', { name: 'other' });
-  await t.throwsAsync(other.alarm(), { message: /no handler for this kind of event/ });
+  await t.throwsAsync(other.alarm(), { message: /has no handler alarm\(\), only / });
 });

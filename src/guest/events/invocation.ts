@@ -42,7 +42,7 @@ import { answerSleeping, joinSocket, takeSocket } from '../websockets/upgrade.ts
 import type { WebSocket } from '../websockets/web-socket.ts';
 import type { CallResult } from './call-result.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
-import type { AlarmInfo, Handlers } from './handlers.ts';
+import { type AlarmInfo, type Handlers, kindsOf } from './handlers.ts';
 import { batchOutcome, closeBatch, createBatch, type MessageBatch, sayRetries } from './queue.ts';
 import type { ScheduledTime } from './scheduled-time.ts';
 import { traceItems } from './tail.ts';
@@ -478,8 +478,18 @@ async function hold(invocation: Invocation, sent: Promise<void>): Promise<void> 
   invocation.endTask();
 }
 
-function missing(_event?: unknown, _env?: unknown, _context?: unknown): never {
-  throw new TypeErrorCtor('The function has no handler for this kind of event');
+/** In place of a handler that is not there. @param found those of the function, or of an entrypoint */
+function missing(kind: keyof Handlers, found: Handlers = handlers): () => never {
+  return () => {
+    const kinds = kindsOf(found);
+    throw new TypeErrorCtor(
+      `The function has no handler ${kind}(), ${kinds === '' ? 'and no other' : `only ${kinds}`}`,
+    );
+  };
+}
+
+function fetchOf(found: Handlers): NonNullable<Handlers['fetch']> {
+  return found.fetch ?? missing('fetch', found);
 }
 
 /** What is no Response, and what to return in its place. */
@@ -506,7 +516,7 @@ function indexOfLineEnd(text: string, from: number): number {
 onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
   const invocation = new Invocation(id);
   const request = requestOf(invocation, head, bodySize);
-  run(invocation, invocation.handler ?? handlers.fetch ?? missing, request, answerFetch);
+  run(invocation, invocation.handler ?? fetchOf(handlers), request, answerFetch);
 });
 
 /** The request of an event, whose head may have props, and the entrypoint that it is for. */
@@ -549,29 +559,29 @@ function takeProps(invocation: Invocation, text: string): void {
   const name = stringSlice(text, 0, at);
   invocation.entrypoint = name;
   // Found when it is called, since an entrypoint that is not there fails the invocation.
-  invocation.handler = (request, env, context) => (entrypointHandlers(name).fetch ?? missing)(request, env, context);
+  invocation.handler = (request, env, context) => fetchOf(entrypointHandlers(name))(request, env, context);
 }
 
 onEvent(Ev.Scheduled, (id: number, cron: string, scheduledTime: number) => {
   const invocation = new ScheduledInvocation(id);
   const time: ScheduledTime = { cron, scheduledTime, noRetry: () => invocation.noRetry() };
-  run(invocation, handlers.scheduled ?? missing, time, invocation => answerOther(invocation, undefined));
+  run(invocation, handlers.scheduled ?? missing('scheduled'), time, invocation => answerOther(invocation, undefined));
 });
 
 onEvent(Ev.Queue, (id: number, json: string) => {
   const batch = createBatch(json, id);
   const invocation = new QueueInvocation(id, batch);
-  run(invocation, handlers.queue ?? missing, batch, () => invocation.handled());
+  run(invocation, handlers.queue ?? missing('queue'), batch, () => invocation.handled());
 });
 
 onEvent(Ev.Alarm, (id: number, scheduledTime: number, retryCount: number) => {
   const info: AlarmInfo = { scheduledTime, retryCount, isRetry: retryCount > 0 };
-  run(new Invocation(id), handlers.alarm ?? missing, info, invocation => answerOther(invocation, undefined));
+  run(new Invocation(id), handlers.alarm ?? missing('alarm'), info, invocation => answerOther(invocation, undefined));
 });
 
 onEvent(Ev.Tail, (id: number, json: string) => {
   const invocation = new Invocation(id);
-  run(invocation, handlers.tail ?? missing, traceItems(json), done => answerOther(done, undefined));
+  run(invocation, handlers.tail ?? missing('tail'), traceItems(json), done => answerOther(done, undefined));
 });
 
 onEvent(Ev.ClientGone, (id: number) => {
