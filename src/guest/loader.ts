@@ -4,7 +4,6 @@
  */
 import { Ev, Op } from '../isolate/ops/table.ts';
 import { onEvent, opBytes, opNumber } from './bridge.ts';
-import { type CallSite, callSite } from './errors.ts';
 import {
   ErrorCtor,
   MapCtor,
@@ -17,13 +16,11 @@ import {
   SyntaxErrorCtor,
   TypeErrorCtor,
 } from './primordials.ts';
-import { rejection } from './rejection.ts';
 import { isObject } from './web/base/idl.ts';
 
 interface Importing {
   resolve(namespace: unknown): void;
   reject(reason: unknown): void;
-  readonly site: CallSite | undefined;
 }
 
 const importing = new MapCtor<number, Importing>();
@@ -53,7 +50,7 @@ export function dynamicImport(referrer: string): (specifier: unknown, options?: 
   return (specifier, options) =>
     new PromiseCtor((resolve, reject) => {
       const id = opNumber(Op.Import, referrer, `${specifier}`, typeIn(options));
-      mapSet(importing, id, { resolve, reject, site: callSite() });
+      mapSet(importing, id, { resolve, reject });
     });
 }
 
@@ -87,7 +84,7 @@ onEvent(Ev.EvaluationFailed, failed);
 onEvent(Ev.ImportFailed, (id: number, name: string, message: string) => {
   const entry = mapGet(importing, id);
   mapDelete(importing, id);
-  entry?.resolve(rejection(() => failureOf(name, message), entry.site));
+  entry?.resolve(failedImport(name, message));
 });
 onEvent(Ev.Evaluating, (id: number, evaluation: Promise<void>) => {
   promiseThen(evaluation, undefined, error => failed(id, error));
@@ -103,7 +100,10 @@ function failed(id: number, error: unknown): void {
   entry?.reject(error);
 }
 
-function failureOf(name: string, message: string): Error {
-  if (name === 'SyntaxError') return new SyntaxErrorCtor(message);
-  return name === 'TypeError' ? new TypeErrorCtor(message) : new ErrorCtor(message);
+/** As rejection() in rejection.ts, which asks the error for its class: function code may have replaced the prototypes of these classes. */
+async function failedImport(name: string, message: string): Promise<never> {
+  await undefined;
+  await undefined;
+  if (name === 'SyntaxError') throw new SyntaxErrorCtor(message);
+  throw name === 'TypeError' ? new TypeErrorCtor(message) : new ErrorCtor(message);
 }

@@ -20,7 +20,7 @@ export const EDGE_ERRORS = {
   },
   EDGE_SCRIPT_IMPORT: {
     status: 400,
-    text: 'an import names a module that is not in the deployment',
+    text: 'an import names a module that is not in the deployment, or a type that the module does not have',
     remedy:
       'Add the module to `modules`, correct the name, or bundle the package. Modules of Node (`node:*`) do not exist in functions.',
   },
