@@ -57,17 +57,17 @@ export function dynamicImport(referrer: string): (specifier: unknown, options?: 
 /** The import attribute `type` in the options of import(), see https://tc39.es/ecma262/#sec-evaluate-import-call. */
 function typeIn(options: unknown): string | undefined {
   if (options === undefined) return undefined;
-  if (!isObject(options)) throw new TypeErrorCtor('The second argument of import() is not an object');
+  if (!isObject(options)) throw new TypeErrorCtor('The options of a dynamic import are not an object');
   const attributes = (options as { with?: unknown }).with; // read as unknown and checked
   if (attributes === undefined) return undefined;
-  if (!isObject(attributes)) throw new TypeErrorCtor('The option "with" of import() is not an object');
+  if (!isObject(attributes)) throw new TypeErrorCtor('The option "with" of a dynamic import is not an object');
   const keys = objectKeys(attributes);
   let type: string | undefined;
   for (let at = 0; at < keys.length; at++) {
     const key = keys[at] as string; // in the bounds of the array
     const value = (attributes as Record<string, unknown>)[key]; // every object can be read from
     if (typeof value !== 'string') throw new TypeErrorCtor(`The import attribute "${key}" is not a string`);
-    if (key !== 'type') throw new TypeErrorCtor(`import() has no attribute "${key}", only "type"`);
+    if (key !== 'type') throw new TypeErrorCtor(`There is no import attribute "${key}", only "type"`);
     type = value;
   }
   return type;

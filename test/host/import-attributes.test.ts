@@ -62,10 +62,10 @@ for (const isolation of ISOLATIONS) {
       `TypeError: import("./d.bin"): it is imported with type 'json', but it is a module of kind "data", whose type is 'bytes'`,
       `TypeError: import("./a.js"): it is imported with type 'bytes', but it is JavaScript: leave the type out`,
       `TypeError: import("./d.txt"): it is imported with type 'css', which is none of 'json', 'text', 'bytes'`,
-      'TypeError: import() has no attribute "lazy", only "type"',
+      'TypeError: There is no import attribute "lazy", only "type"',
       'TypeError: The import attribute "type" is not a string',
-      'TypeError: The option "with" of import() is not an object',
-      'TypeError: The second argument of import() is not an object',
+      'TypeError: The option "with" of a dynamic import is not an object',
+      'TypeError: The options of a dynamic import are not an object',
     ]);
   });
 
