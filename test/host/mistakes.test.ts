@@ -46,6 +46,12 @@ test('load() names a variable of Node that functions do not have, and where to r
   await t.throwsAsync(newHost(t).load('Buffer.from(""); export default { fetch() {} };'), { message });
 });
 
+test('load() says of code from strings where to read on', async t => {
+  const message = /Code generation from strings disallowed.*\. Functions compile no text, .*docs\/functions\.md/;
+  for (const code of ['eval("1")', 'new Function("1")()'])
+    await t.throwsAsync(newHost(t).load(`${code}; export default { fetch() {} };`), { message });
+});
+
 test('load() names the place of an import that is missing once', async t => {
   const modules = { main: 'm.js', modules: { 'm.js': 'import "./a.js"; export default { fetch() {} };' } };
   const error = await t.throwsAsync(newHost(t).load(modules), { code: 'EDGE_SCRIPT_IMPORT' });

@@ -101,8 +101,8 @@ function failure(
   const lines = stack.split('\n').filter(line => line.trim() !== '');
   const frames = lines.filter(line => /^\s*at /.test(line));
   const own = lines.filter(line => !frames.includes(line)).join('\n');
-  const undefinedName = /^ReferenceError: (.*)$/m.exec(own)?.[1];
-  const text = own === '' ? `${message} (${code})` : `${own}${hintAboutGlobal(undefinedName ?? '')}`;
+  const reason = /^(?:ReferenceError|EvalError): (.*)$/m.exec(own)?.[1] ?? '';
+  const text = own === '' ? `${message} (${code})` : `${own}${hintAboutGlobal(reason)}`;
   const head = hint === undefined ? text : `${text}\n${hint}`;
   return [paint('red', indented(head)), ...frames.map(frame => `    ${printable(frame)}`)].join('\n');
 }

@@ -28,7 +28,7 @@ function describe(failure: ScriptFailure): string {
     case 'EDGE_SCRIPT_SYNTAX':
       return `it does not parse: ${message}${isPerhapsTyped(failure) ? HINT_TYPES : ''}`;
     case 'EDGE_SCRIPT_THREW':
-      return `its global scope threw ${name}: ${message}${name === 'ReferenceError' ? hintAboutGlobal(message) : ''}`;
+      return `its global scope threw ${name}: ${message}${name === 'ReferenceError' || name === 'EvalError' ? hintAboutGlobal(message) : ''}`;
     case 'EDGE_SCRIPT_NO_HANDLER':
       return message === ''
         ? 'it exports no handler: export default an object with fetch, scheduled or queue, or call addEventListener'

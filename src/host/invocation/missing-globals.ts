@@ -17,6 +17,8 @@ const NOT_THERE: ReadonlySet<string> = new Set([
 
 /** @returns the end of a sentence, or '' where nothing is to be said */
 export function hintAboutGlobal(message: string): string {
+  if (message.startsWith('Code generation from strings disallowed'))
+    return '. Functions compile no text, by eval() or new Function(): docs/functions.md says what to do in its place';
   const missing = /^([\w$]+) is not defined$/.exec(message)?.[1] ?? '';
   if (COMMON_JS.has(missing))
     return '. CommonJS is not loaded: bundle the function as an ES module, for example by esbuild --bundle --format=esm';
