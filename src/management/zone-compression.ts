@@ -38,14 +38,14 @@ export class CompressionSettings {
     }
   }
 
-  /** Reads those of a zone. */
+  /** Reads the settings of a zone. */
   async restoreZone(stores: Stores, { id, account, name }: Pick<ZoneRecord, 'id' | 'account' | 'name'>): Promise<void> {
     for (const setting of [BROTLI, COMPRESSION_RULES]) {
       this.apply({ account, name }, setting, (await stores.zoneSettings.get(id, setting))?.value.value);
     }
   }
 
-  /** Reads those of all zones. */
+  /** Reads the settings of all zones. */
   async restore(stores: Stores): Promise<void> {
     for await (const [key, { value }] of stores.zoneSettings.entries()) {
       const [id = '', setting = ''] = key.split('/');

@@ -13,7 +13,7 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 export type Algorithms = readonly Algorithm[];
 
 export interface CompressionRule {
-  /** As that of a route: `example.com/api/*`. */
+  /** A pattern like that of a route, such as `example.com/api/*`. */
   readonly pattern: string;
   readonly algorithms: Algorithms;
 }
@@ -69,7 +69,7 @@ export class ZoneCompression {
   }
 
   /**
-   * What answers under a URL are compressed by; undefined when all codings may be. The nearest zone that says something decides. `host` may have
+   * The algorithms for answers under a URL; undefined when all codings may be used. The nearest zone that says something decides. `host` may have
    * a port, and `path` is without query.
    */
   algorithmsOf(host: string, path: string): Algorithms | undefined {

@@ -1,4 +1,4 @@
-/** What edgehost dev says when a function uses a name that env does not have. */
+/** The remark of edgehost dev on a function that uses a name that env does not have. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -108,7 +108,7 @@ export class DevFunction {
     }
   }
 
-  /** What to say about an error of an invocation of it. */
+  /** A remark on the error of an invocation, if the function is this one. */
   hintAbout({ account, function: name, error }: InvocationEvent): string | undefined {
     if (error === undefined || name !== this.#loaded?.name || account !== this.#loaded.account) return undefined;
     return hintAboutEnv(error, this.#envNames, this.inputs);

@@ -29,7 +29,7 @@ function missingNames(text: string, names: readonly string[]): readonly string[]
   return [...new Set(used)].filter(name => !names.includes(name));
 }
 
-/** Of a file that has gone meanwhile, nothing. */
+/** A file that has gone meanwhile has no lines. */
 function lineOf(file: string, line: number): string {
   try {
     return readFileSync(file, 'utf8').split('\n')[line - 1] ?? '';

@@ -35,7 +35,7 @@ export type ServerEvent =
     }
   | ({
       readonly type: 'invocation';
-      /** What to say about its error besides. */
+      /** A remark on its error. */
       readonly hint?: string;
     } & InvocationEvent)
   | ({ readonly type: 'log' } & LogEvent)

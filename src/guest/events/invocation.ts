@@ -478,7 +478,7 @@ async function hold(invocation: Invocation, sent: Promise<void>): Promise<void> 
   invocation.endTask();
 }
 
-/** In place of a handler that is not there. @param found those of the function, or of an entrypoint */
+/** A handler that fails, in place of one that is not there. `found` has the handlers of the function, or of an entrypoint. */
 function missing(kind: keyof Handlers, found: Handlers = handlers): () => never {
   return () => {
     const kinds = kindsOf(found);
@@ -492,7 +492,7 @@ function fetchOf(found: Handlers): NonNullable<Handlers['fetch']> {
   return found.fetch ?? missing('fetch', found);
 }
 
-/** What is no Response, and what to return in its place. */
+/** Says what was given, which is no Response, and what to return in its place. */
 function noResponse(result: unknown): string {
   if (result === undefined) return 'nothing: a Response is wanted, whatever the request';
   if (result === null) return 'null: return a Response, such as new Response(null, { status: 204 })';

@@ -69,7 +69,7 @@ export type FindRoute = (
 
 /**
  * `onWarning` is called once for each probable mistake: heads that the server refuses, a proxy that the options do not name, bodies that were read before.
- * `algorithmsOf`: what answers under a URL are compressed by; undefined when all codings may be.
+ * `algorithmsOf` finds the algorithms for answers under a URL; undefined when all codings may be used.
  */
 export function createListener(
   find: FindRoute,

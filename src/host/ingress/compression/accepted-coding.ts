@@ -15,13 +15,13 @@ const MAX_KNOWN_CHARACTERS = 256;
 type Answers = Map<string, Coding | undefined>;
 
 const known: Answers = new Map();
-/** Of the codings that zones say. */
+/** The answers by the lists of codings that zones ask for. */
 const knownOfZones = new WeakMap<readonly Coding[], Answers>();
 
 const CODING_OF: Readonly<Record<Algorithm, Coding>> = { brotli: 'br', zstd: 'zstd', gzip: 'gzip' };
 const codingsOfZones = new WeakMap<Algorithms, readonly Coding[]>();
 
-/** The codings that a zone says, those among them that this Node has. The answer is the same object for the same list. */
+/** The codings that a zone asks for, as far as this Node has them. The answer is the same object for the same list. */
 export function codingsOf(algorithms: Algorithms): readonly Coding[] {
   let codings = codingsOfZones.get(algorithms);
   if (codings === undefined) {

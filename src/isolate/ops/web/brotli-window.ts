@@ -1,6 +1,6 @@
 /** How much a decoder of Brotli remembers of what it has written. @see https://www.rfc-editor.org/rfc/rfc7932#section-9.1 */
 
-/** The window of a stream that begins with the byte: 1 KiB to 16 MiB. Of a stream that is not valid, the least. */
+/** The window of a stream that begins with the byte: 1 KiB to 16 MiB. A stream that is not valid has the least. */
 export function brotliWindowBytes(first: number): number {
   return 2 ** windowBits(first);
 }
