@@ -81,7 +81,8 @@ export class Bundler {
     } catch (error) {
       throw this.#failure(error);
     }
-    const modules: Record<string, ModuleSource> = {};
+    // Names are those of files, any of which may be called as a property that all objects have.
+    const modules: Record<string, ModuleSource> = Object.create(null);
     const main = result.outputFiles.find(({ path }) => path.endsWith('.js'));
     // Given as strings: load() determines whether the main one is a module or a classic script, and a source map is text by its name.
     for (const { path, text } of result.outputFiles) modules[this.#nameOf(path)] = text;

@@ -56,7 +56,8 @@ export async function collectModules(
   rules: readonly ModuleRule[] = [],
 ): Promise<Exclude<ScriptSource, string>> {
   const realRoot = await realpath(root);
-  const modules: Record<string, ModuleSource> = {};
+  // Names are those of files, any of which may be called as a property that all objects have.
+  const modules: Record<string, ModuleSource> = Object.create(null);
   const nameOf = (file: string): string => relative(root, file).split(sep).join('/');
   const mainName = nameOf(main);
   const waiting: { readonly name: string; readonly file: string; readonly at?: string; readonly type?: string }[] = [

@@ -151,6 +151,30 @@ test('fetch() with Upgrade gives the socket of the answer, to be accepted or ret
   t.deepEqual(await closed(ws), { code: 4003, reason: 'enough' });
 });
 
+test('headers with names that all objects have reach the server of a socket, and nothing else does', async t => {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  const heads: (readonly string[])[] = [];
+  server.on('connection', (_ws, { rawHeaders }) => heads.push(rawHeaders.map(text => text.toLowerCase())));
+  const port = await echoServer(t, server);
+  const host = newHost(t, LOCAL);
+  const fn = await host.load(
+    handler(`
+      const headers = new Headers([['Upgrade', 'websocket'], ['__proto__', 'a'], ['constructor', 'b'], ['hasownproperty', 'c']]);
+      const { webSocket } = await fetch('http://127.0.0.1:${port}/', { headers });
+      webSocket.accept();
+      webSocket.close();
+      return new Response('opened');`),
+  );
+  t.is(await (await fn.fetch('http://x/')).text(), 'opened');
+  const [head = []] = heads;
+  for (const [name, value] of [
+    ['__proto__', 'a'],
+    ['constructor', 'b'],
+    ['hasownproperty', 'c'],
+  ] as const)
+    t.is(head[head.indexOf(name) + 1], value, head.join());
+});
+
 test('a server that answers with anything else gives a response without a socket', async t => {
   const { url, host } = await rigOf(t, handler("return new Response('no', { status: 403 })"), { host: LOCAL });
   const fn = await host.load(

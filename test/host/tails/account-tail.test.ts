@@ -110,3 +110,19 @@ test('account.tail() checks its options, and an account has at most ten', t => {
   tails[0]?.close();
   t.notThrows(() => account.tail());
 });
+
+test('account.tail() gives headers with names that all objects have as headers', async t => {
+  const account = newHost(t).account('acme');
+  const fn = await account.load(SOURCE, { name: 'one' });
+  const tail = account.tail();
+  const headers = new Headers([
+    ['__proto__', 'a'],
+    ['constructor', 'b'],
+    ['constructor', 'c'],
+  ]);
+  await textOf(fn.fetch('http://x/', { headers }));
+  const { value } = await tail.next();
+  const shown = JSON.stringify(value?.event);
+  t.regex(shown, /"__proto__":"a"/);
+  t.regex(shown, /"constructor":"b, c"/);
+});

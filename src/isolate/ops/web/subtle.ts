@@ -80,7 +80,8 @@ export function subtleOps(context: OpContext): OpSet {
     if ('u' in value) return undefined;
     // Stands for an unusable value, so that Node reports what is wrong with it.
     if ('x' in value) return {};
-    const members: { [name: string]: unknown } = {};
+    // The function chooses the names: `__proto__` would set the prototype of a plain object.
+    const members: { [name: string]: unknown } = Object.create(null);
     if ('o' in value && typeof value.o === 'object' && value.o !== null) {
       for (const [name, member] of Object.entries(value.o)) {
         checkAmount(name, member);
