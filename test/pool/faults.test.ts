@@ -1,13 +1,18 @@
 /** Callbacks of the host that fail in spite of everything: the cell that they concern ends, and nothing waits for what they were to do. */
+import { Socket } from 'node:net';
 import process from 'node:process';
+import { Readable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
+import { Router } from '../../src/host/ingress/router.js';
+import type { EdgeHost } from '../../src/index.js';
 import { CellSupervisor, type SupervisorOptions } from '../../src/pool/cell-supervisor.js';
-import type { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { IsolateHandle } from '../../src/pool/isolate-handle.js';
 import { ProcessCell } from '../../src/pool/process-cell.js';
 import { WarmCells } from '../../src/pool/supply/warm-cells.js';
 import type { CellReader } from '../../src/pool/watch/cell-watch.js';
-import type { EdgeError } from '../../src/quotas/errors.js';
+import { type EdgeError, errorCode, isEdgeErrorCode } from '../../src/quotas/errors.js';
 import { listenToFaults } from '../../src/quotas/guarded.js';
+import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, newHost, textOf } from '../host/new-host.js';
 import { FakeCell } from './fake-cell.js';
 import { fakeIsolate } from './fake-isolate.js';
@@ -238,3 +243,118 @@ for (const [what, member] of PLACES) {
     t.is(await textOf(fn.fetch('http://x/')), 'fine');
   });
 }
+
+/** Has the member fail once, and then be as it was. */
+function failOnce(t: ExecutionContext, prototype: object, member: string): void {
+  const own = Object.getOwnPropertyDescriptor(prototype, member);
+  if (own === undefined) throw new Error(`There is no ${member}`);
+  const restore = (): boolean => Reflect.defineProperty(prototype, member, own);
+  const fail = (): never => {
+    restore();
+    return failing();
+  };
+  Object.defineProperty(prototype, member, {
+    configurable: true,
+    ...(own.get === undefined ? { value: fail } : { get: fail }),
+  });
+  t.teardown(restore);
+}
+
+const WAITS = handler(
+  'if (request.url.endsWith("/wait")) await new Promise(resolve => setTimeout(resolve, 60000)); return new Response("fine")',
+);
+
+/** The process of an account. */
+function cellOf(host: EdgeHost, account: string): number {
+  const cells = host.health().cells.filter(cell => cell.account === account);
+  const pid = cells[0]?.pid;
+  if (pid === undefined) throw new Error(`There is no cell of ${account}`);
+  return pid;
+}
+
+test.serial('the end of a cell whose last words cannot be read is heard of, and its neighbour goes on', async t => {
+  const reported = faults(t);
+  const host = newHost(t, { isolation: 'process' });
+  const fn = await host.account('acme').load(WAITS, { name: 'f' });
+  const neighbour = await host.account('neighbour').load(WAITS, { name: 'f' });
+  const other = cellOf(host, 'neighbour');
+  const waiting = t.throwsAsync(fn.fetch('http://x/wait'), { code: 'EDGE_CELL_LOST' });
+  const pid = cellOf(host, 'acme');
+  const restore = (): boolean => Reflect.deleteProperty(Socket.prototype, 'closed');
+  t.teardown(restore);
+  // Streams of others ask for it, too.
+  Object.defineProperty(Socket.prototype, 'closed', {
+    configurable: true,
+    get(this: Socket) {
+      if (new Error().stack?.includes('whenRead') !== true) return Reflect.get(Readable.prototype, 'closed', this);
+      restore();
+      return failing();
+    },
+  });
+  process.kill(pid, 'SIGKILL');
+  await waiting;
+  t.true(reported.length > 0);
+  t.is(reported[0]?.code, 'EDGE_INTERNAL');
+  t.is(await textOf(fn.fetch('http://x/')), 'fine');
+  t.is(await textOf(neighbour.fetch('http://x/')), 'fine');
+  t.is(cellOf(host, 'neighbour'), other);
+});
+
+test.serial(
+  'names that cannot be sent to the services end that connection with a warning, and the next one has them',
+  async t => {
+    t.timeout(60_000);
+    const reported = faults(t);
+    const storage = await temporaryDirectory(t);
+    const host = newHost(t, { storage, services: 'process', usage: false });
+    const warnings: unknown[] = [];
+    host.on('warning', error => warnings.push(errorCode(error)));
+    const fn = await host.load(handler('return new Response(await env.KV.get("a"))'), { name: 'f', kv: { KV: 'kv' } });
+    await host.kv('kv').put('a', 'stored');
+    t.is(await textOf(fn.fetch('http://x/')), 'stored');
+    let sent = 0;
+    const own = Object.getOwnPropertyDescriptor(Router.prototype, 'served');
+    Object.defineProperty(Router.prototype, 'served', {
+      configurable: true,
+      get(this: unknown): unknown {
+        return sent++ === 0 ? failing() : own?.get?.call(this);
+      },
+    });
+    t.teardown(() => Reflect.defineProperty(Router.prototype, 'served', own ?? {}));
+    await host.load(handler('return new Response("named")'), { name: 'named', routes: ['named.example/*'] });
+    await until(() => reported.length > 0);
+    t.regex(reported[0]?.message ?? '', /injected/);
+    t.true(warnings.includes('EDGE_INTERNAL'));
+    // A call that is made in the middle may fail, as after every loss of the services.
+    let text: string | undefined;
+    while (text === undefined) text = await textOf(fn.fetch('http://x/')).catch(() => undefined);
+    t.is(text, 'stored');
+    t.true(sent > 1, 'nobody has the names');
+  },
+);
+
+test.serial(
+  'an isolate that cannot be told of the loss of the services ends with a warning, and the next one is answered',
+  async t => {
+    t.timeout(60_000);
+    const reported = faults(t);
+    const storage = await temporaryDirectory(t);
+    const host = newHost(t, { storage, services: 'process', usage: false });
+    const source = handler(
+      'if (request.url.endsWith("/wait")) await new Promise(resolve => setTimeout(resolve, 60000)); return new Response(await env.KV.get("a"))',
+    );
+    const fn = await host.load(source, { name: 'f', kv: { KV: 'kv' } });
+    await host.kv('kv').put('a', 'stored');
+    t.is(await textOf(fn.fetch('http://x/')), 'stored');
+    // What goes on in it would wait for what nobody tells it.
+    const waiting = t.throwsAsync(fn.fetch('http://x/wait'));
+    failOnce(t, IsolateHandle.prototype, 'servicesLost');
+    process.kill(host.health().services?.pid ?? 0, 'SIGKILL');
+    t.true(isEdgeErrorCode(errorCode(await waiting) ?? ''));
+    await until(() => reported.length > 0);
+    t.is(reported[0]?.code, 'EDGE_INTERNAL');
+    let text: string | undefined;
+    while (text === undefined) text = await textOf(fn.fetch('http://x/')).catch(() => undefined);
+    t.is(text, 'stored');
+  },
+);

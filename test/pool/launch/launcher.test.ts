@@ -9,11 +9,14 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
+import { LaunchedProcess } from '../../../src/pool/launch/launched-process.js';
 import { Launcher } from '../../../src/pool/launch/launcher.js';
 import { ProcessCell } from '../../../src/pool/process-cell.js';
 import { sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { launchBehind, spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
+import type { EdgeError } from '../../../src/quotas/errors.js';
+import { listenToFaults } from '../../../src/quotas/guarded.js';
 import { wideShare } from '../../host/wide-share.js';
 import { onLinux } from '../../needs.js';
 
@@ -239,3 +242,29 @@ onLinux(
     await cell.close();
   },
 );
+
+onLinux('a cell whose report cannot be taken is ended with a warning, and the one beside it goes on', async t => {
+  const reported: EdgeError[] = [];
+  t.teardown(listenToFaults(error => reported.push(error)));
+  const sandbox = await sandboxFor('off');
+  const launcher = await launcherThatIsUp(t);
+  const beside = launchBehind(launcher, sandbox, STAY, ['ignore', 'ignore', 'pipe']);
+  await beside.opened;
+  const { open } = LaunchedProcess.prototype;
+  LaunchedProcess.prototype.open = () => {
+    LaunchedProcess.prototype.open = open;
+    throw new Error('injected');
+  };
+  const inmate = launchBehind(launcher, sandbox, STAY, ['ignore', 'ignore', 'pipe']);
+  const [code, signal] = await new Promise<unknown[]>(resolve => inmate.child.once('exit', (...how) => resolve(how)));
+  t.deepEqual([code, signal], [null, 'SIGKILL']);
+  t.deepEqual(
+    reported.map(error => [error.code, /injected/.test(error.message)]),
+    [['EDGE_INTERNAL', true]],
+  );
+  t.true(launcher.isUp);
+  t.true(isRunning(beside.pid ?? 0));
+  const exited = new Promise(resolve => beside.child.once('exit', resolve));
+  beside.kill();
+  await exited;
+});
