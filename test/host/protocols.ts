@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
-import { Readable, type Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import test, { type ExecutionContext } from 'ava';
 import { portOf } from '../servers.js';
 
@@ -210,20 +210,38 @@ function openSecond(
     // The event's own type, with the list of fields that Node's types leave out.
     const [head, , raw] = (await Promise.race([once(stream, 'response'), closed])) as Head;
     const fields = fieldsOf(raw.slice(raw.indexOf(':status') + 2));
-    return { status: head[':status'] ?? 0, fields, body: wholeBody(stream, method === 'HEAD' ? undefined : fields) };
+    const body = wholeBody(stream, readable(stream), method === 'HEAD' ? undefined : fields);
+    return { status: head[':status'] ?? 0, fields, body };
   })();
   answer.catch(() => {});
   return { body: stream, answer, leave: () => stream.close(http2.constants.NGHTTP2_CANCEL) };
 }
 
+/**
+ * Since Node 24 a stream of HTTP/2 that is closed cannot be iterated, even when what has come was not read yet. So the body passes through another stream,
+ * which takes no more than one piece in advance.
+ */
+function readable(stream: http2.ClientHttp2Stream): Readable {
+  const through = stream.pipe(new PassThrough({ highWaterMark: 1 }));
+  through.on('error', () => {});
+  stream.once('close', () => {
+    if (!through.writableEnded) through.destroy(new Error(`The stream was reset with code ${stream.rstCode}`));
+  });
+  through.once('close', () => {
+    if (!stream.readableEnded) stream.close(http2.constants.NGHTTP2_CANCEL);
+  });
+  return through;
+}
+
 /** Fails unless the stream has ended well, with the length that was announced. */
 async function* wholeBody(
   stream: http2.ClientHttp2Stream,
+  body: Readable,
   fields: Answer['fields'] | undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   const [announced] = fields?.get('content-length') ?? [];
   let bytes = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of body) {
     bytes += chunk.length;
     yield chunk;
   }
