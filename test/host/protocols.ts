@@ -224,6 +224,7 @@ function openSecond(
 function readable(stream: http2.ClientHttp2Stream): Readable {
   const through = stream.pipe(new PassThrough({ highWaterMark: 1 }));
   through.on('error', () => {});
+  stream.once('error', error => through.destroy(error));
   stream.once('close', () => {
     if (!through.writableEnded) through.destroy(new Error(`The stream was reset with code ${stream.rstCode}`));
   });
