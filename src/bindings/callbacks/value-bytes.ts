@@ -1,6 +1,6 @@
 /**
  * The heap memory that a value takes once it is decoded, counted before that. Measured on Node 20.20 and 24.21: generated values take between half and
- * 1.4 times what is counted, but less where V8 shares names and texts (test/bindings/callbacks/value-bytes.test.ts).
+ * 1.4 times what is counted, but less where V8 shares names and texts, as Node 26 does with long names (test/bindings/callbacks/value-bytes.test.ts).
  */
 import { isIndex, isSparseIndex } from '../../quotas/host/chosen-names.js';
 import { MAX_DEPTH, MAX_NUMERIC_KEYS, MAX_OBJECTS, MAX_VALUES, TOO_MANY_PARTS } from './calls.js';

@@ -51,7 +51,8 @@ type Names = (i: number, at: number, count: number) => string;
 const NAMES: Readonly<Record<string, { readonly of: Names; readonly isShared: boolean }>> = {
   'one name for all': { of: (_i, at) => `name${at}`, isShared: true },
   'names of its own': { of: (i, at) => `n${i}x${at}`, isShared: false },
-  'long names': { of: (i, at) => textOf(i, 200, `${at}`), isShared: false },
+  // Node 26 keeps long names as parts of the text that they were parsed from.
+  'long names': { of: (i, at) => textOf(i, 200, `${at}`), isShared: true },
   'names in another order': { of: (i, at, count) => `p${(i * 7919 + at * ((i % count) + 1)) % 997}`, isShared: true },
   'indexes without holes': { of: (_i, at) => `${at}`, isShared: true },
   'indexes with holes': { of: (_i, at) => `${1023 + at * 1477}`, isShared: true },
@@ -136,7 +137,7 @@ function decoded(json: string): unknown {
   return decodeValue(JSON.parse(json), { bytes: [], stream: undefined });
 }
 
-function measure({ name, isShared, objects, values, make }: Shape): void {
+function measure({ name, isShared, objects, values, make }: Shape, attempts = 5): void {
   const count = Math.floor(Math.min(MAX_OBJECTS / Math.max(1, objects), MAX_VALUES / values));
   const json = JSON.stringify(['a', ...Array.from({ length: count }, (_, i) => make(i))]);
   const counted = countOf(json);
@@ -144,7 +145,10 @@ function measure({ name, isShared, objects, values, make }: Shape): void {
   const value = decoded(json);
   const taken = heap() - before;
   if (!Array.isArray(value) || value.length !== count) throw new Error('It is not what was encoded');
-  console.log(JSON.stringify({ name, isShared, count, counted, taken }));
+  // Something else was freed meanwhile, such as code that was not used for long.
+  if (taken < counted / 4 && !isShared && attempts > 1)
+    measure({ name, isShared, objects, values, make }, attempts - 1);
+  else console.log(JSON.stringify({ name, isShared, count, counted, taken }));
 }
 
 const seed = Number(process.argv[2] ?? Date.now() % 2 ** 31);
