@@ -8,7 +8,7 @@ const run = promisify(execFile);
 
 test('an application without descriptors for another process lives on, says EDGE_CELL_START, and goes on later', async t => {
   const program = fileURLToPath(new URL('./programs/few-descriptors.js', import.meta.url));
-  const { stdout } = await run(process.execPath, [program, '110']);
+  const { stdout } = await run(process.execPath, [program, '80']);
   const { outcomes, answers, later } = JSON.parse(stdout);
   t.true(outcomes.includes('EDGE_CELL_START'));
   t.deepEqual(
@@ -33,7 +33,7 @@ for (const services of ['inline', 'process'] as const) {
   test(`cells that could not start leave no sockets, and the application ends by itself, with services: '${services}'`, async t => {
     t.timeout(120_000);
     const program = fileURLToPath(new URL('./programs/few-descriptors-services.js', import.meta.url));
-    const { stdout } = await run(process.execPath, [program, services, '200']);
+    const { stdout } = await run(process.execPath, [program, services, '120']);
     const { outcomes, perCell, left, later } = JSON.parse(stdout);
     t.true(
       outcomes.some((outcome: string) => /^EDGE_(CELL_START|SERVICES_START)$/.test(outcome)),

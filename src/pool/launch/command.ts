@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import process from 'node:process';
 import { guarded } from '../../quotas/guarded.js';
+import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../watch/process-tree.js';
 import type { Ending } from './messages.js';
@@ -27,13 +28,16 @@ export function startCommand(
   stdio: readonly ('ignore' | 'pipe' | Socket)[],
   filter: Buffer | undefined,
 ): ChildProcess {
-  const child = spawn(program, args, {
-    cwd: ownFolder(),
-    env: CELL_ENVIRONMENT,
-    stdio: [...stdio, ...(filter === undefined ? [] : ['pipe' as const])],
-    // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished what runs.
-    detached: process.platform !== 'win32',
-  });
+  const all = [...stdio, ...(filter === undefined ? [] : ['pipe' as const])];
+  const start = (): ChildProcess =>
+    spawn(program, args, {
+      cwd: ownFolder(),
+      env: CELL_ENVIRONMENT,
+      stdio: all,
+      // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished what runs.
+      detached: process.platform !== 'win32',
+    });
+  const child = wholeSpawn(all.length, start);
   // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
   if (filter !== undefined && child.pid !== undefined) sendFilter(child.stdio[stdio.length], filter);
   return child;

@@ -9,6 +9,7 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
+import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
 import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
@@ -118,14 +119,16 @@ export class Launcher {
   #start(): void {
     let child: ChildProcess;
     try {
-      child = fork(MAIN, [], {
-        execArgv: FLAGS,
-        env: {},
-        cwd: ownFolder(),
-        stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-        // As cells: Ctrl-C in a terminal does not go to it.
-        detached: true,
-      });
+      child = wholeSpawn(1, () =>
+        fork(MAIN, [], {
+          execArgv: FLAGS,
+          env: {},
+          cwd: ownFolder(),
+          stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+          // As cells: Ctrl-C in a terminal does not go to it.
+          detached: true,
+        }),
+      );
     } catch {
       this.#cellsLeft = FIRST_CELLS;
       return;

@@ -1,9 +1,10 @@
 /** The programs of the system that walls are made with, and how they are tried out. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { guarded } from '../../quotas/guarded.js';
+import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
 import { sendFilter } from '../launch/command.js';
 
 /** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
@@ -73,13 +74,15 @@ export function attempt(
 ): Promise<Attempt> {
   const [program = '', ...args] = command;
   return new Promise(resolve => {
-    const child = spawn(program, args, {
-      stdio: ['ignore', 'ignore', 'pipe', ...(options.filter === undefined ? [] : ['pipe' as const])],
-      env: {},
-      cwd: options.cwd,
-      timeout: options.timeoutMs,
-      killSignal: 'SIGKILL',
-    });
+    const start = (): ChildProcess =>
+      spawn(program, args, {
+        stdio: ['ignore', 'ignore', 'pipe', ...(options.filter === undefined ? [] : ['pipe' as const])],
+        env: {},
+        cwd: options.cwd,
+        timeout: options.timeoutMs,
+        killSignal: 'SIGKILL',
+      });
+    const child = wholeSpawn(2, start);
     let message = '';
     child.stderr?.on(
       'data',

@@ -1,0 +1,37 @@
+/** Starts a process, or fails without leaving anything behind. */
+import type { ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import process from 'node:process';
+
+/** Both ends of a pipe, until the process has its own. */
+const PER_PIPE = 2;
+/** Those by which the start is told. */
+const OWN = 4;
+
+/**
+ * `spawn()` of Node 20 to 26 leaves the pipes of a process open for good that could not be started because the last descriptors were missing, and they cannot
+ * be reached. Where there are too few of them, `start` finds none, so that it fails at its first pipe and leaves nothing.
+ *
+ * @param pipes how many of them the process gets, at most
+ */
+export function wholeSpawn(pipes: number, start: () => ChildProcess): ChildProcess {
+  const held = process.platform === 'win32' ? [] : takeIfFewer(PER_PIPE * pipes + OWN);
+  try {
+    return start();
+  } finally {
+    for (const fd of held) closeSync(fd);
+  }
+}
+
+/** The descriptors that are left, if they are fewer than the number. */
+function takeIfFewer(count: number): readonly number[] {
+  const taken: number[] = [];
+  try {
+    while (taken.length < count) taken.push(openSync(devNull, 'r'));
+  } catch {
+    return taken;
+  }
+  for (const fd of taken) closeSync(fd);
+  return [];
+}
