@@ -3,7 +3,7 @@
 /** Letters, digits and what is beyond ASCII: what the parser would take for a port, a path or user information is no name. */
 const NAME = /^[\w.\-\u0080-\u{10ffff}]+$/u;
 const ADDRESS = /^\[[0-9a-f:.]+\]$/i;
-const NORMAL_NAME = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
+const NORMAL_NAME = /^(?:[a-z0-9._-]*[a-z0-9_-]|\[[0-9a-f:.]+\])$/;
 
 /** `EXAMPLE.com.` is `example.com`, `münchen.de` is `xn--mnchen-3ya.de`; undefined for what no request can name. */
 export function normalName(text: string): string | undefined {

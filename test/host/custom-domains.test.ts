@@ -116,9 +116,9 @@ test('a domain of another account is reached where the owner of the host has giv
   // In place of the network, which these names are not looked up in.
   const resolve = (name: string) => {
     asked.push(name);
-    return Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+    return Promise.resolve(['127.0.0.1']);
   };
-  const host = newHost(t, { ...THREADS, egress: { resolve } as object });
+  const host = newHost(t, { ...THREADS, egress: { resolve } });
   const given = host.account('given', { zones: ['given.example'] });
   await given.load(handler('return new Response("given")'), custom('api.given.example'));
   // Its customer has written a route for a name that is not its own.
@@ -133,8 +133,8 @@ test('a domain of another account is reached where the owner of the host has giv
 });
 
 test('neither a route without customDomain nor one with a wildcard takes what functions fetch', async t => {
-  const resolve = () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
-  const host = newHost(t, { ...THREADS, egress: { resolve } as object });
+  const resolve = () => Promise.resolve(['127.0.0.1']);
+  const host = newHost(t, { ...THREADS, egress: { resolve } });
   await host.load(handler('return new Response("plain")'), { routes: ['plain.example/*'] });
   await host.load(handler('return new Response("any")'), {
     routes: [

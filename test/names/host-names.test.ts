@@ -24,6 +24,8 @@ for (const [text, name] of SAME) {
 for (const text of [
   '',
   '.',
+  '..',
+  'a..',
   '*',
   'a b',
   'a/b',

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { splitStatements } from '../../../src/bindings/sql/engine/statements.js';
+import { eachStatement, splitStatements } from '../../../src/bindings/sql/engine/statements.js';
 
 const texts = (sql: string): string[] => splitStatements(sql).map(({ text }) => text);
 
@@ -20,4 +20,30 @@ test('splitStatements() counts parameters and finds those with names', t => {
   t.is(first?.parameters, 2);
   t.is(second?.parameters, 8);
   t.is(third?.named, '$name');
+});
+
+test('eachStatement() gives the same whatever the pieces', t => {
+  const sql =
+    "CREATE TRIGGER a AFTER INSERT ON b BEGIN SELECT ';'; SELECT 2; END; -- x;\n/* ; */ INSERT INTO b VALUES ('a;''b');;SELECT 1";
+  const whole = texts(sql);
+  t.is(whole.length, 3);
+  for (let length = 1; length <= sql.length; length++) {
+    const pieces = Array.from({ length: Math.ceil(sql.length / length) }, (_, at) =>
+      sql.slice(at * length, (at + 1) * length),
+    );
+    t.deepEqual(
+      [...eachStatement(pieces, sql.length)].map(({ text }) => text),
+      whole,
+      `${length}`,
+    );
+  }
+});
+
+test('eachStatement() refuses a statement that is too long before all of it is there', t => {
+  let count = 0;
+  const pieces = function* (): Generator<string> {
+    for (; count < 100; count++) yield 'x'.repeat(10);
+  };
+  t.throws(() => [...eachStatement(pieces(), 100)], { message: /SQLITE_TOOBIG/ });
+  t.is(count, 10);
 });

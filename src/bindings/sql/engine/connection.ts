@@ -47,6 +47,7 @@ export interface StatementRows {
 
 const CACHED_STATEMENTS = 100;
 const CACHED_CHARACTERS = 8 * 1024;
+const WRONG_COUNT = 'Wrong number of parameter bindings for SQL query.';
 const PAGE_BYTES = 4096;
 const QUICK_MS = 0.3;
 const BUSY_MS = 10_000;
@@ -56,7 +57,7 @@ const LOG_BYTES = 4 * 1024 * 1024;
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const CHECKPOINT_MS = 1000;
 /** A row of the largest size as SQL, which is up to six times as long. */
-const LONG_TEXT_BYTES = 8 * SQL_LIMITS.valueBytes;
+export const LONG_TEXT_BYTES = 8 * SQL_LIMITS.valueBytes;
 
 export class Connection {
   readonly authorizer = new Authorizer();
@@ -64,7 +65,10 @@ export class Connection {
   readonly #mode: ConnectionMode;
   readonly #path: string;
   readonly #pageBytes: number;
-  readonly #cache = new LRUCache<string, Compiled>({ max: CACHED_STATEMENTS });
+  readonly #cache = new LRUCache<string, Compiled>({
+    max: CACHED_STATEMENTS,
+    dispose: ({ prepared }) => prepared[Symbol.dispose]?.(),
+  });
   readonly #totals: SqliteStatement;
   readonly #pages: SqliteStatement;
   readonly #schemaVersion: SqliteStatement;
@@ -144,7 +148,12 @@ export class Connection {
 
   /** As {@link trusted}, for the rows that it returns. */
   trustedRows(sql: string, ...values: SqliteValue[]): unknown[] {
-    return arrays(this.trustedStatement(sql)).all(...values);
+    const statement = arrays(this.trustedStatement(sql));
+    try {
+      return statement.all(...values);
+    } finally {
+      statement[Symbol.dispose]?.();
+    }
   }
 
   trustedStatement(sql: string): SqliteStatement {
@@ -220,14 +229,30 @@ export class Connection {
         );
       }
     }
-    for (const statement of statements) this.#step(this.#compile(statement, ''), NO_VALUES, room);
+    for (const statement of statements) this.#stepOnce(this.#compile(statement, ''), NO_VALUES, room);
     const compiled = this.#compile(last, sql);
     const { isInternal, hasSettings } = this.authorizer;
-    if (statements.length === 0 && sql.length <= CACHED_CHARACTERS && !hasSettings && !isInternal) {
-      this.#cache.set(sql, compiled);
-      this.#last = compiled;
+    if (statements.length > 0 || sql.length > CACHED_CHARACTERS || hasSettings || isInternal) {
+      return this.#stepOnce(compiled, values, room);
     }
+    this.#cache.set(sql, compiled);
+    this.#last = compiled;
     return this.#step(compiled, values, room);
+  }
+
+  /**
+   * Runs one statement of very many, whose rows nobody wants: compiled statements cost memory until the job has ended. It may have run when it is refused,
+   * so it belongs in a transaction.
+   *
+   * @throws Error of SQLite
+   */
+  execute({ text, named, parameters }: Statement): void {
+    if (Buffer.byteLength(text) > this.#sqlBytes) throw new Error('statement too long: SQLITE_TOOBIG');
+    if (parameters > 0 || named !== undefined) throw new Error(WRONG_COUNT);
+    this.authorizer.reset();
+    this.#changes = undefined;
+    this.#database.exec(text);
+    if (this.authorizer.isRefusedText(text)) throw new Error('not authorized');
   }
 
   /** Forgets its compiled statements, which take memory. */
@@ -288,19 +313,36 @@ export class Connection {
     const whole = replaceParameters(text, places, index =>
       hasNul(values[index - 1]) ? `(+CAST(?${index} AS TEXT))` : undefined,
     );
+    // A column may be called as its parameter is written.
+    const named = this.#database.prepare(text);
+    const columns = namesOf(named);
+    named[Symbol.dispose]?.();
     const prepared = arrays(this.#database.prepare(whole));
     prepared.setReadBigInts(true);
-    // A column may be called as its parameter is written.
-    return { ...compiled, prepared, columns: namesOf(this.#database.prepare(text)) };
+    return { ...compiled, prepared, columns };
+  }
+
+  /** As {@link #step}, for a statement that nobody keeps. */
+  #stepOnce(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
+    try {
+      return this.#step(compiled, values, room);
+    } finally {
+      compiled.prepared[Symbol.dispose]?.();
+    }
   }
 
   #step(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {
     if (this.isShared && compiled.needsOwnTransaction) throw new NeedsOwnTransaction();
-    if (values.length !== compiled.parameters) throw new Error('Wrong number of parameter bindings for SQL query.');
+    if (values.length !== compiled.parameters) throw new Error(WRONG_COUNT);
     const encoding = this.#encoding;
     if (encoding === undefined || !values.some(hasNul)) return this.#stepWith(compiled, values, room);
     const bound = values.map(value => (hasNul(value) ? encoded(value, encoding) : value));
-    return this.#stepWith(this.#forWholeText(compiled, values), bound, room);
+    const whole = this.#forWholeText(compiled, values);
+    try {
+      return this.#stepWith(whole, bound, room);
+    } finally {
+      whole.prepared[Symbol.dispose]?.();
+    }
   }
 
   #stepWith(compiled: Compiled, values: readonly SqliteValue[], room: number): StatementRows {

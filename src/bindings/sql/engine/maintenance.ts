@@ -1,10 +1,11 @@
 /** What is done with a database as a whole: written as text, copied while it is in use, filled from a text. */
-import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MODULES } from './authorizer.js';
-import type { Connection } from './connection.js';
+import { type Connection, LONG_TEXT_BYTES } from './connection.js';
 import { eachStatement } from './statements.js';
 
 const CHUNK = 256 * 1024;
+const PIECE = 1024 * 1024;
 const FILE_MODE = 0o600;
 
 /** Writes the database as SQL into a new file: tables with their rows, then what is made of them. It is the state of one moment. */
@@ -89,16 +90,31 @@ export function importText(connection: Connection, path: string): string {
   let count = 0;
   connection.trusted('BEGIN IMMEDIATE; PRAGMA defer_foreign_keys = ON');
   connection.withLongTexts(() => {
-    for (const { text, words } of eachStatement(readFileSync(path, 'utf8'))) {
+    for (const statement of eachStatement(piecesOf(path), LONG_TEXT_BYTES)) {
+      const { words } = statement;
+      const text = Buffer.from(statement.text, 'latin1').toString();
       // A dump of SQLite's own shell is one transaction, too.
       if (words[0] !== undefined && IN_TRANSACTION.has(words[0]) && words.length <= 2) continue;
       if (/^pragma\s+foreign_keys\s*=/i.test(text)) continue;
-      connection.run(text, [], CHUNK);
+      connection.execute({ ...statement, text });
       count++;
     }
   });
   connection.trusted('COMMIT');
   return JSON.stringify({ count });
+}
+
+/** The bytes of a file, each as a character: what begins with one piece may end with the next, and SQLite tells tokens apart by bytes, too. */
+function* piecesOf(path: string): Generator<string> {
+  const file = openSync(path, 'r');
+  const piece = Buffer.allocUnsafe(PIECE);
+  try {
+    for (let length = readSync(file, piece); length > 0; length = readSync(file, piece)) {
+      yield piece.toString('latin1', 0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
 }
 
 const IN_TRANSACTION: ReadonlySet<string> = new Set(['BEGIN', 'COMMIT', 'END']);

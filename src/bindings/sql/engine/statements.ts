@@ -39,19 +39,43 @@ const DIGITS = /[0-9]+/y;
 const NUMBER = /[0-9][0-9A-Za-z_.]*/y;
 const MAX_WORDS = 3;
 
+/** @throws Error when the text has U+0000, where SQLite would end it */
 export function splitStatements(sql: string): Statement[] {
-  return [...eachStatement(sql)];
+  const statements: Statement[] = [];
+  const ended = endedStatements(sql);
+  let next = ended.next();
+  while (next.done !== true) {
+    statements.push(next.value);
+    next = ended.next();
+  }
+  const { last } = next.value;
+  if (last.start >= 0) statements.push(statementOf(sql, last));
+  return statements;
 }
 
 /**
- * One by one: a long text has many.
+ * The statements of a text that comes in pieces, one by one.
  *
- * @throws Error when the text has U+0000, where SQLite would end it
+ * @param most the characters that one may have, with what stands before it
+ * @throws Error when the text has U+0000, where SQLite would end it, or a longer statement
  */
-export function* eachStatement(sql: string): Generator<Statement> {
+export function* eachStatement(pieces: Iterable<string>, most: number): Generator<Statement> {
+  let rest = '';
+  for (const piece of pieces) {
+    rest += piece;
+    const { end } = yield* endedStatements(rest);
+    rest = rest.slice(end);
+    if (rest.length > most) throw new Error('statement too long: SQLITE_TOOBIG');
+  }
+  yield* splitStatements(rest);
+}
+
+/** Those that a `;` ends. */
+function* endedStatements(sql: string): Generator<Statement, { readonly end: number; readonly last: Scan }> {
   if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
   let scan = begin();
   let at = 0;
+  let end = 0;
   while (at < sql.length) {
     const code = sql.charCodeAt(at);
     if (code === SPACE || (code >= 9 && code <= 13)) {
@@ -67,13 +91,14 @@ export function* eachStatement(sql: string): Generator<Statement> {
       if (scan.start >= 0) yield statementOf(sql, scan);
       scan = begin();
       at++;
+      end = at;
       continue;
     }
     if (scan.start < 0) scan.start = at;
     at = readToken(sql, at, code, scan);
     scan.end = at;
   }
-  if (scan.start >= 0) yield statementOf(sql, scan);
+  return { end, last: scan };
 }
 
 function statementOf(sql: string, { start, end, parameters, named, words, places }: Scan): Statement {
