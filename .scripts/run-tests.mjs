@@ -1,7 +1,7 @@
 // Runs AVA and ends with one line of counts, "N passed, M failed". What ends a run without failing a test (an uncaught exception, a file
 // without tests, a timeout) counts as failed too. Before that line stand the tests that failed, and how many were skipped for which reason.
 //
-// With arguments, they are AVA's. Without, the tests run that EDGEHOST_TESTS names (see PROGRAMS and ENGINE): several AVA processes take files from
+// With arguments, they are AVA's. Without, the tests run that EDGEHOST_TESTS names (see SLOW, PROGRAMS and ENGINE): several AVA processes take files from
 // one queue, since the tests of a file run one after the other and often wait for another process. A batch that failed beside others runs once
 // more with nothing beside it: tests of limits need some of the machine. What passes then is told above the counts; what fails again has failed.
 import { spawn } from 'node:child_process';
@@ -13,8 +13,8 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * Files that take longer than ten seconds, longest first. Each is a batch of its own, before all others, so that no process is left alone with
- * one of them at the end.
+ * Files that take longer than ten seconds while others run beside them, longest first. Each is a batch of its own, before all others, so that no
+ * process is left alone with one of them at the end.
  */
 const SLOW = [
   'attacks/attacks',
@@ -69,6 +69,71 @@ const SLOW = [
   'storage/full-disk',
   'host/platform-errors',
   'host/deploy/many-imports',
+  'attacks/hostile-socket',
+  'host/caches/front-cache',
+  'host/ingress/websocket/socket-limits',
+  'host/services/rpc',
+  'limits/requests',
+  'host/run-to-end',
+  'host/events/last-words',
+  'host/unheard',
+  'pool/sandbox/sandbox',
+  'bindings/socket/sockets',
+  'limits/stalled',
+  'host/fetch',
+  'host/objects/timers',
+  'host/load',
+  'host/objects/storage',
+  'host/failing-options',
+  'host/context',
+  'bindings/bucket/store/listing-index',
+  'host/bodies/unread-bodies',
+  'host/sql/values',
+  'host/ingress/fastify',
+  'host/services/service-fetch',
+  'host/objects/objects',
+  'host/sql/attacks',
+  'host/objects/sockets/sleeping-sockets',
+  'limits/memory',
+  'host/usage/usage',
+  'host/mistakes',
+  'host/handles',
+  'attacks/abandoned-requests',
+  'bindings/callbacks/callbacks',
+  'limits/connections',
+  'limits/instances',
+  'host/ingress/answers',
+  'pool/faults',
+  'host/events/cron',
+  'bindings/bucket/list',
+  'limits/pool-work',
+  'pool/launch/launcher',
+  'host/ingress/websocket/client-sockets',
+  'host/ingress/response-head',
+  'host/objects/names',
+  'bindings/websocket/outgoing',
+  'attacks/hostile-heads',
+  'host/ingress/bodies',
+  'limits/subrequests',
+  'attacks/native',
+  'host/accounts/update',
+  'host/objects/ending',
+  'management/openapi',
+  'host/telemetry/open-telemetry',
+  'host/bodies/announced-lengths',
+  'attacks/host-hoards',
+  'host/ingress/timeouts',
+  'host/services/pipelining',
+  'host/bodies/brotli-streams',
+  'host/custom-domains',
+  'host/bodies/spliced-lengths',
+  'host/ingress/compression',
+  'attacks/cell-output',
+  'host/sql/copies',
+  'host/cells/memory-budget',
+  'host/bodies/failing-bodies',
+  'services/remote/level',
+  'host/bodies/streams-of-functions',
 ].map(name => join('dist/test', `${name}.test.js`));
 
 /** Batches of the other files for each process: few, since each starts AVA anew; not one, since they do not take equally long. */
@@ -82,8 +147,8 @@ const MOST_RERUNS = 3;
 
 /**
  * Folders and files that start programs as their users do (the CLI, the examples, the programs of the documentation, installed packages, clients of
- * others), kill processes at random moments, damage or fill disks, or flood the host. They take as long as all others together: with
- * EDGEHOST_TESTS=programs they run alone, without it all others.
+ * others), kill processes at random moments, damage or fill disks, or flood the host. With EDGEHOST_TESTS=long these and the slow files run alone,
+ * without it all others, which take a third of the time.
  */
 const PROGRAMS = [
   'attacks/callback-bombs',
@@ -170,18 +235,19 @@ function testFiles() {
   const names = readdirSync(folder, { recursive: true }).filter(name => name.endsWith('.test.js'));
   const files = names.sort().map(name => join('dist/test', name));
   const isOf = folders => file => folders.some(folder => file.startsWith(folder));
-  const [isProgram, isOfEngine] = [isOf(PROGRAMS), isOf(ENGINE)];
+  const isLong = isOf([...PROGRAMS, ...SLOW]);
+  const isOfEngine = isOf(ENGINE);
   switch (process.env.EDGEHOST_TESTS) {
     case undefined:
-      return files.filter(file => !isProgram(file));
-    case 'programs':
-      return files.filter(isProgram);
+      return files.filter(file => !isLong(file));
+    case 'long':
+      return files.filter(isLong);
     case 'engine': {
       const [part, of] = (process.env.EDGEHOST_TESTS_PART ?? '1/1').split('/').map(Number);
       return files.filter(isOfEngine).filter((_, at) => at % of === part - 1);
     }
     default:
-      throw new Error(`EDGEHOST_TESTS is ${process.env.EDGEHOST_TESTS}: programs or engine, or not set`);
+      throw new Error(`EDGEHOST_TESTS is ${process.env.EDGEHOST_TESTS}: long or engine, or not set`);
   }
 }
 

@@ -38,6 +38,10 @@ export function startCommand(
       detached: process.platform !== 'win32',
     });
   const child = wholeSpawn(all.length, start);
+  // A wrapper that is killed while it starts the command leaves a helper behind, which waits for it for ever and holds the descriptors.
+  child.once('exit', (_code, name) => {
+    if (name !== null) endGroup(child.pid);
+  });
   // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
   if (filter !== undefined && child.pid !== undefined) sendFilter(child.stdio[stdio.length], filter);
   return child;
@@ -72,8 +76,13 @@ export function killTree(child: Killable, ending: Ending): void {
     }
   } else endDescendants(pid);
   // A process that is being stopped may still be in the middle of a fork: a child that no look has found yet is in its group.
-  if (process.platform !== 'win32') signal(-pid, 'SIGKILL');
+  endGroup(pid);
   signal(pid, 'SIGKILL');
+}
+
+/** What the process has started, and that has not left its group. */
+function endGroup(pid: number | undefined): void {
+  if (pid !== undefined && process.platform !== 'win32') signal(-pid, 'SIGKILL');
 }
 
 /** Where no namespace ends with the cell: what it has started is stopped first, since a process that is stopped forks no more. */

@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { findPrograms } from '../../../src/pool/sandbox/programs.js';
@@ -184,6 +185,20 @@ for (const name of ['auto', 'off'] as const) {
     t.deepEqual(descendantsOf(process.pid), []);
   });
 }
+
+onLinux(
+  'a wrapper that is killed before the command has begun leaves no helper behind that holds its descriptors',
+  async t => {
+    // As bubblewrap's helper does for a moment, which a busy machine makes long.
+    const sandbox = await sandboxFor({ command: ['/bin/sh', '-c', '(read never <&3) & echo >&4; wait', 'wrapper'] });
+    const { child } = spawnBehind(sandbox, [process.execPath], ['ignore', 'ignore', 'ignore', 'pipe', 'pipe']);
+    const closed = once(child, 'close');
+    const said = child.stdio[4] as Readable;
+    await once(said, 'data');
+    child.kill('SIGKILL');
+    t.deepEqual(await closed, [null, 'SIGKILL']);
+  },
+);
 
 function isRunning(pid: number): boolean {
   try {

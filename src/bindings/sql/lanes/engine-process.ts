@@ -95,6 +95,8 @@ export class EngineProcess {
       guarded(() => {
         this.isEnding = true;
         this.#ref();
+        // A keeper that was killed while it built the walls leaves its engine behind, which ends itself when nobody holds the other end of this.
+        this.#control.end();
       }),
     );
     this.unref();
