@@ -20,14 +20,23 @@ import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 /** After an answer the rest of a refused body is read away up to this size, so that the connection stays usable. */
 const DRAIN_BYTES = 64 * 1024 * 1024;
 
+/** A client that takes nothing for so long is cut off: what was read for it stays in memory meanwhile. As S3 does it. */
+const STALLED_MS = 60_000;
+
+export interface S3ListenerOptions {
+  readonly awaitsContinue: boolean;
+  /** @default 60,000 */
+  readonly stalledMs?: number;
+}
+
 export function createListener(
   handle: (request: S3RawRequest) => Promise<S3RawResponse>,
-  options: { readonly awaitsContinue: boolean },
+  options: S3ListenerOptions,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     if (followsAmbiguousFraming(request, response)) return;
     closeWithConnection(request, response);
-    serve(handle, request, response, options.awaitsContinue).catch(() => {
+    serve(handle, request, response, options).catch(() => {
       // The status is sent or the client is gone: a cut connection is the only way left to say that the body failed.
       cutOff(response);
     });
@@ -38,7 +47,7 @@ async function serve(
   handle: (request: S3RawRequest) => Promise<S3RawResponse>,
   request: IncomingMessage,
   response: ServerResponse,
-  awaitsContinue: boolean,
+  options: S3ListenerOptions,
 ): Promise<void> {
   const gone = new AbortController();
   onClosed(
@@ -47,7 +56,7 @@ async function serve(
       if (!isDelivered(response)) gone.abort();
     }),
   );
-  let isContinued = !awaitsContinue;
+  let isContinued = !options.awaitsContinue;
   const answer = await handle({
     method: request.method ?? '',
     target: targetOf(request),
@@ -63,7 +72,7 @@ async function serve(
     for (const [name, value] of answer.headers) response.setHeader(name, value);
     // The client waits for a word to send its body, and may or may not send it after this answer.
     if (!isContinued && request.httpVersionMajor < 2) response.setHeader('Connection', 'close');
-    await send(answer.body, response);
+    await send(answer.body, response, options.stalledMs ?? STALLED_MS);
   } finally {
     // Closes the files of the object, whether it was read to its end, the client went away, or the head could not be written.
     if (answer.body !== null && !(answer.body instanceof Uint8Array))
@@ -96,25 +105,33 @@ async function* bodyOf(request: IncomingMessage, onRead: () => void): AsyncGener
   await checkWhole(request);
 }
 
-async function send(body: ServiceBody | null, response: ServerResponse): Promise<void> {
+async function send(body: ServiceBody | null, response: ServerResponse, stalledMs: number): Promise<void> {
   if (body === null || body instanceof Uint8Array) {
     response.end(body ?? undefined);
     return;
   }
   for await (const chunk of body) {
     if (isClosed(response)) return;
-    if (!response.write(chunk)) await writable(response);
+    if (!response.write(chunk) && !(await isTaken(response, stalledMs))) {
+      cutOff(response);
+      return;
+    }
   }
   response.end();
 }
 
-function writable(response: ServerResponse): Promise<void> {
+/** Resolves when the client has taken what was written, or is gone; with false when it has taken nothing for so long. */
+function isTaken(response: ServerResponse, stalledMs: number): Promise<boolean> {
   return new Promise(resolve => {
-    const done = guarded(() => {
-      response.off('drain', done);
-      remove();
-      resolve();
-    });
+    const end = (taken: boolean) =>
+      guarded(() => {
+        clearTimeout(timer);
+        response.off('drain', done);
+        remove();
+        resolve(taken);
+      });
+    const done = end(true);
+    const timer = setTimeout(end(false), stalledMs).unref();
     response.once('drain', done);
     const remove = onClosed(response, done);
   });
