@@ -5,14 +5,17 @@ import { fileURLToPath } from 'node:url';
 /** Of the repository; tests run in dist/test. */
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
+/** The line of a fixture that stands for the program which the page shows. */
+const PAGE = '// The program of the page.\n';
+
 export interface Block {
   /** `README.md:12` */
   readonly place: string;
   readonly language: string;
   readonly code: string;
-  /** From `<!-- before ... -->` in front of the block. */
+  /** From `<!-- before ... -->` in front of the block, or from the file that `<!-- test: name -->` names there. */
   readonly before: string;
-  /** From `<!-- after ... -->` behind it. */
+  /** From `<!-- after ... -->` behind it, or from the same file. */
   readonly after: string;
 }
 
@@ -31,25 +34,31 @@ export function blocksOf(document: string): Block[] {
   const lines = textOf(document).split('\n');
   const blocks: Block[] = [];
   let before = '';
+  let behind = '';
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? '';
     if (line === '') continue;
     const fence = /^```(\w+)$/.exec(line);
+    const fixture = /^<!-- test: ([\w-]+) -->$/.exec(line)?.[1];
     if (line === '<!-- before') {
       const end = lines.indexOf('-->', at);
       before = lines.slice(at + 1, end).join('\n');
       at = end;
+    } else if (fixture !== undefined) {
+      [before = '', behind = ''] = readFileSync(`${ROOT}test/docs/fixtures/${fixture}.txt`, 'utf8').split(PAGE);
     } else if (fence !== null) {
       const end = lines.indexOf('```', at);
       const code = `${lines.slice(at + 1, end).join('\n')}\n`;
       const next = lines.findIndex((text, index) => index > end && text !== '');
       const isFollowed = lines[next] === '<!-- after';
-      const after = isFollowed ? lines.slice(next + 1, lines.indexOf('-->', next)).join('\n') : '';
+      const after = isFollowed ? lines.slice(next + 1, lines.indexOf('-->', next)).join('\n') : behind;
       blocks.push({ place: `${document}:${at + 1}`, language: fence[1] ?? '', code, before, after });
       before = '';
+      behind = '';
       at = end;
     } else {
       before = '';
+      behind = '';
     }
   }
   return blocks;
