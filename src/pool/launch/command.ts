@@ -39,9 +39,12 @@ export function startCommand(
     });
   const child = wholeSpawn(all.length, start);
   // A wrapper that is killed while it starts the command leaves a helper behind, which waits for it for ever and holds the descriptors.
-  child.once('exit', (_code, name) => {
-    if (name !== null) endGroup(child.pid);
-  });
+  child.once(
+    'exit',
+    guarded((_code: number | null, name: NodeJS.Signals | null) => {
+      if (name !== null) endGroup(child.pid);
+    }),
+  );
   // Without free descriptors for its pipes there is no process and, against the types, no stdio either.
   if (filter !== undefined && child.pid !== undefined) sendFilter(child.stdio[stdio.length], filter);
   return child;
