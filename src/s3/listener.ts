@@ -123,15 +123,17 @@ async function send(body: ServiceBody | null, response: ServerResponse, stalledM
 /** Resolves when the client has taken what was written, or is gone; with false when it has taken nothing for so long. */
 function isTaken(response: ServerResponse, stalledMs: number): Promise<boolean> {
   return new Promise(resolve => {
-    const end = (taken: boolean) =>
-      guarded(() => {
-        clearTimeout(timer);
-        response.off('drain', done);
-        remove();
-        resolve(taken);
-      });
-    const done = end(true);
-    const timer = setTimeout(end(false), stalledMs).unref();
+    const end = (taken: boolean): void => {
+      clearTimeout(timer);
+      response.off('drain', done);
+      remove();
+      resolve(taken);
+    };
+    const done = guarded(() => end(true));
+    const timer = setTimeout(
+      guarded(() => end(false)),
+      stalledMs,
+    ).unref();
     response.once('drain', done);
     const remove = onClosed(response, done);
   });
