@@ -68,8 +68,7 @@ function run(
     const isUpgrade = isUpgradeInput(input);
     const Start = isUpgrade ? UpgradeStart : FetchStart;
     const start = new Start(input.head, null, !isUpgrade && input.body === null, input.props, input.chain, timeoutMs);
-    const counter = new BodyCounter(runner.context.limits, contentLength);
-    const sink = new FetchSink(input, counter, runner.context, resolve, reject);
+    const sink = new FetchSink(input, contentLength, runner.context, resolve, reject);
     const invocation = runner.runNow(start, sink);
     if (invocation !== undefined) sink.started(invocation);
     else {
@@ -83,7 +82,7 @@ function run(
 
 class FetchSink implements ResponseSink {
   readonly #input: FetchInput;
-  readonly #counter: BodyCounter;
+  readonly #contentLength: number | undefined;
   readonly #context: InvocationContext;
   /** Both refer to the promise of the response, and by it to the response: they go when it is settled, so that the response can be collected. */
   #resolve: ((response: Response) => void) | undefined;
@@ -99,13 +98,13 @@ class FetchSink implements ResponseSink {
 
   constructor(
     input: FetchInput,
-    counter: BodyCounter,
+    contentLength: number | undefined,
     context: InvocationContext,
     resolve: (response: Response) => void,
     reject: (reason: unknown) => void,
   ) {
     this.#input = input;
-    this.#counter = counter;
+    this.#contentLength = contentLength;
     this.#context = context;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -120,7 +119,8 @@ class FetchSink implements ResponseSink {
       signal.addEventListener('abort', this.#onAbort);
     }
     if (body !== null) {
-      invocation.source = new RequestBody(body, invocation, this.#counter, error => {
+      const counter = new BodyCounter(this.#context.limits, this.#contentLength);
+      invocation.source = new RequestBody(body, invocation, counter, error => {
         this.#refuse(error);
         this.#end(error);
       });

@@ -80,6 +80,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
     onFronted: (answer, bytes) => usage?.addFronted(answer, bytes),
     onFrontedBytes: bytes => usage?.addFrontedBytes(bytes),
+    isReportHeard: () => host.wantsInvocations(),
     onFinished: (outcome, used, event, trace) => {
       const { kind, cpuMs } = used;
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.

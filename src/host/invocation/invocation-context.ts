@@ -49,6 +49,8 @@ export interface InvocationContext {
   emitLog(event: LogEvent): void;
   /** Who watches the function. */
   readonly tails: InvocationTails;
+  /** Whether the application listens to what {@link onFinished} reports. */
+  isReportHeard(): boolean;
   /** The invocation is over. `event` makes the event; nothing is made when there is no listener. */
   onFinished(
     outcome: InvocationOutcome,

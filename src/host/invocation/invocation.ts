@@ -228,7 +228,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#record.responseBytes = socket === undefined ? body.length : 0;
     this.#leaveRunning('responding');
     if (!isComplete && !isUpgrade) this.#expectBody(status, head);
-    this.caller.runInAsyncScope(this.#respond, this, status, head, body, isComplete, socket);
+    if (this.#sink.callsApplication === true || socket !== undefined)
+      this.caller.runInAsyncScope(this.#respond, this, status, head, body, isComplete, socket);
+    else this.#respond(status, head, body, isComplete, undefined);
     socket?.dropUnlessTaken();
     if (isComplete) this.bodyEnded();
   }
@@ -499,7 +501,10 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   /** When everything is known that it came to. */
   #report(): void {
-    this.caller.runInAsyncScope(this.#reportHere, this);
+    const { tails } = this.#context;
+    // Entering the context costs a call 1 % of its time.
+    if (tails.isWatched || this.#context.isReportHeard()) this.caller.runInAsyncScope(this.#reportHere, this);
+    else this.#reportHere();
   }
 
   #reportHere(): void {

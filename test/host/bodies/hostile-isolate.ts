@@ -84,6 +84,7 @@ export async function hostileIsolate(
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),
     emitLog: ({ message }) => told.push(`log ${message}`),
+    isReportHeard: () => true,
     onFinished: (outcome, _figures, event) => told.push(`${outcome} ${event().error?.code ?? ''}`.trim()),
   };
   const runner = new FunctionRunner({

@@ -41,6 +41,7 @@ function rig(error: unknown) {
     admit: () => ({ kind: 'admit' }),
     requests: () => ({ requestsPerMinute: 0, requestsPerDay: 0 }),
     emitLog() {},
+    isReportHeard: () => true,
     onFinished(_outcome, { kind }, event) {
       kinds.push(kind);
       events.push(event());
