@@ -89,8 +89,8 @@ export class AnsweredHere {
     const caller = this.#parts.caller(Number(connection), Number(id));
     share?.bytes.countHeap(argumentBytes);
     try {
-      await within(caller, async () => {
-        const replying = answering({
+      const replying = within(caller, () =>
+        answering({
           method,
           args,
           body: bodyOf(exchange, io, isComplete),
@@ -98,12 +98,15 @@ export class AnsweredHere {
           work: this.#work(fn, caller, Number(connection), Number(id)),
           origin: caller,
           ...(traceHeaders.length > 0 && { traceHeaders }),
-        });
-        share?.charge(performance.now() - began);
-        const answer = await replying;
-        const status = answer.isOpen === true ? 101 : 200;
-        await send(exchange, io, status, JSON.stringify(answer.head ?? null), answer.body ?? null);
-      });
+        }),
+      );
+      share?.charge(performance.now() - began);
+      const answer = await replying;
+      const status = answer.isOpen === true ? 101 : 200;
+      const body = answer.body ?? null;
+      const replyHead = JSON.stringify(answer.head ?? null);
+      if (isWhole(body)) exchange.reply(status, replyHead, true, body, true);
+      else await within(caller, () => sendStream(exchange, io, status, replyHead, body));
     } finally {
       share?.bytes.countHeap(-argumentBytes);
     }
@@ -167,7 +170,9 @@ export class AnsweredHere {
       const answer = await sending;
       if (answer === undefined) throw new TypeError('No function answers the URL any more');
       const { body, ...rest } = answer;
-      await send(exchange, io, 200, JSON.stringify(rest satisfies LocalAnswerHead), body);
+      const answerHead = JSON.stringify(rest satisfies LocalAnswerHead);
+      if (isWhole(body)) exchange.reply(200, answerHead, true, body, true);
+      else await sendStream(exchange, io, 200, answerHead, body);
     });
   }
 
@@ -184,25 +189,65 @@ export class AnsweredHere {
     reply(exchange, JSON.stringify({ span, headers: trace?.headers ?? [] }));
   }
 
-  /** What the application does for a call is charged here; what the call counts as, over there. */
   #work({ record }: RemoteFunction, caller: RemoteCaller | undefined, connection: number, id: number): CallWork {
     const share = this.#parts.share(record.account);
-    if (share === undefined) return OWN_WORK;
-    return {
-      ...OWN_WORK,
-      owner: share,
-      charge: ms => {
-        share.charge(ms);
-        caller?.charge(ms);
-      },
-      turn: () => share.turn(),
-      countBytes: bytes => share.bytes.countBuffers(bytes),
-      room: () => share.room(),
-      openDescriptor: () => share.openDescriptor(),
-      closeDescriptor: () => share.closeDescriptor(),
-      countRedirect: hop => this.#parts.countRedirect(connection, id, hop),
-      countEgress: (sentBytes, receivedBytes) => this.#parts.countEgress(connection, id, sentBytes, receivedBytes),
-    };
+    return share === undefined ? OWN_WORK : new AnsweredWork(this.#parts, share, caller, connection, id);
+  }
+}
+
+/** The work of a call that is answered here: the application's part is charged here, and the services count the call. */
+class AnsweredWork implements CallWork {
+  readonly owner: HostShare;
+  readonly #parts: AnsweredHereParts;
+  readonly #caller: RemoteCaller | undefined;
+  readonly #connection: number;
+  readonly #id: number;
+
+  constructor(
+    parts: AnsweredHereParts,
+    share: HostShare,
+    caller: RemoteCaller | undefined,
+    connection: number,
+    id: number,
+  ) {
+    this.owner = share;
+    this.#parts = parts;
+    this.#caller = caller;
+    this.#connection = connection;
+    this.#id = id;
+  }
+
+  charge(ms: number): void {
+    this.owner.charge(ms);
+    this.#caller?.charge(ms);
+  }
+
+  turn(): Promise<void> | undefined {
+    return this.owner.turn();
+  }
+
+  countBytes(bytes: number): void {
+    this.owner.bytes.countBuffers(bytes);
+  }
+
+  room(): Promise<void> | undefined {
+    return this.owner.room();
+  }
+
+  openDescriptor(): void {
+    this.owner.openDescriptor();
+  }
+
+  closeDescriptor(): void {
+    this.owner.closeDescriptor();
+  }
+
+  countRedirect(hop: number): Promise<void> {
+    return this.#parts.countRedirect(this.#connection, this.#id, hop);
+  }
+
+  countEgress(sentBytes: number, receivedBytes: number): void {
+    this.#parts.countEgress(this.#connection, this.#id, sentBytes, receivedBytes);
   }
 }
 
@@ -219,16 +264,17 @@ function bodyOf(exchange: Exchange, io: ExchangeIo, isComplete: boolean): Servic
   return isComplete ? (exchange.read(Number.MAX_SAFE_INTEGER) ?? null) : io.chunks();
 }
 
-async function send(
+function isWhole(body: ServiceBody | AsyncIterable<Uint8Array> | null): body is Uint8Array | null {
+  return body === null || body instanceof Uint8Array;
+}
+
+async function sendStream(
   exchange: Exchange,
   io: ExchangeIo,
   status: number,
   head: string,
-  body: ServiceBody | AsyncIterable<Uint8Array> | null,
+  body: Exclude<ServiceBody, Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  if (body === null || body instanceof Uint8Array) exchange.reply(status, head, true, body, true);
-  else {
-    exchange.reply(status, head, true, null, false);
-    await io.send(body);
-  }
+  exchange.reply(status, head, true, null, false);
+  await io.send(body);
 }
