@@ -5,6 +5,7 @@ import { compilePattern } from '../names/route-pattern.js';
 import type { RouteMode } from '../quotas/admission.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { PLANS, type Plan } from '../quotas/limits.js';
+import { whyNotJson } from '../quotas/schema/json-value.js';
 import { anything, choice, list, object, record, refined, type Schema, secret, text } from '../quotas/schema/schema.js';
 import { checkCron } from './cron-expression.js';
 
@@ -71,42 +72,6 @@ export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, 
 
 /** The properties that the application passes along with an event. */
 export const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), whyNotJson);
-
-/** A collection that JSON would write as `{}` without a word. `JSON.stringify()` refuses circular values by itself. */
-function lostByJson(value: unknown, depth = 0): string | undefined {
-  if (typeof value !== 'object' || value === null || depth > 64) return undefined;
-  if (value instanceof Map || value instanceof Set || value instanceof Promise || ArrayBuffer.isView(value))
-    return `a ${value.constructor.name}`;
-  for (const each of Object.values(value)) {
-    const lost = lostByJson(each, depth + 1);
-    if (lost !== undefined) return lost;
-  }
-  return undefined;
-}
-
-function whyNotJson(value: unknown): string | undefined {
-  return reasonOf(() => {
-    const lost = lostByJson(value);
-    if (lost !== undefined) throw new TypeError(`it has ${lost}, which JSON cannot hold`);
-    const json: string | undefined = JSON.stringify(value);
-    if (json === undefined) throw new TypeError('JSON cannot hold it');
-    // JSON has `null` for a number that it cannot write, which would be another value.
-    const number = json.includes('null') ? endlessNumberIn(value) : undefined;
-    if (number !== undefined) throw new TypeError(`JSON cannot hold ${number}`);
-  });
-}
-
-/** Infinity or NaN in a value without circles. Not by a function that JSON calls for each part: a customer's value may have millions. */
-function endlessNumberIn(value: unknown): number | undefined {
-  const rest = [value];
-  while (rest.length > 0) {
-    const part = rest.pop();
-    if (typeof part === 'number' && !Number.isFinite(part)) return part;
-    if (typeof part !== 'object' || part === null) continue;
-    for (const inner of Object.values(part)) rest.push(inner);
-  }
-  return undefined;
-}
 
 /** The message of a check that throws. */
 function reasonOf(check: () => unknown): string | undefined {

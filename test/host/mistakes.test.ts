@@ -26,19 +26,39 @@ test('once() of node:events waits for an event of a host', async t => {
   t.like(await invocation, [{ outcome: 'ok' }]);
 });
 
-test('load() and fetch() refuse props with a collection that JSON would lose', async t => {
+test('load(), fetch(), rpcTo() and service bindings refuse props with a value that JSON would lose', async t => {
   const host = newHost(t);
   const source = handler('return new Response()');
+  const fn = await host.load(source);
   for (const [lost, name] of [
     [new Map(), 'a Map'],
     [new Set(), 'a Set'],
     [Promise.resolve(), 'a Promise'],
+    [new Error('lost'), 'an Error'],
+    [/lost/, 'a RegExp'],
+    [Buffer.from('lost'), 'a Buffer'],
+    [new ArrayBuffer(1), 'an ArrayBuffer'],
+    [() => {}, 'a function'],
+    [Number.NaN, 'NaN'],
   ] as const) {
     const message = new RegExp(`props.*${name}`);
-    await t.throwsAsync(host.load(source, { props: { deep: [{ lost }] } }), { instanceOf: TypeError, message });
-    const fn = await host.load(source);
-    await t.throwsAsync(fn.fetch('http://x/', { props: { deep: [{ lost }] } }), { instanceOf: TypeError, message });
+    const props = { deep: [{ lost }] };
+    await t.throwsAsync(host.load(source, { props }), { instanceOf: TypeError, message });
+    await t.throwsAsync(fn.fetch('http://x/', { props }), { instanceOf: TypeError, message });
+    const services = { OTHER: { function: 'other', props } };
+    await t.throwsAsync(host.load(source, { services }), { instanceOf: TypeError, message });
+    t.throws(() => fn.rpcTo({ props }), { instanceOf: TypeError, message });
   }
+});
+
+test('load() refuses circular props, and keeps a Date as its text', async t => {
+  const host = newHost(t);
+  const circular: Record<string, unknown> = {};
+  circular.one = circular.two = circular;
+  const source = 'export default { fetch(request, env, ctx) { return Response.json(ctx.props); } };';
+  await t.throwsAsync(host.load(source, { props: circular }), { instanceOf: TypeError, message: /props.*circular/ });
+  const fn = await host.load(source, { props: { day: new Date(0) } });
+  t.deepEqual(await (await fn.fetch('http://x/')).json(), { day: '1970-01-01T00:00:00.000Z' });
 });
 
 test('load() names a variable of Node that functions do not have, and where to read on', async t => {

@@ -1,5 +1,6 @@
 /** Other functions of the host as a binding: `load(source, { services: { AUTH: 'auth' } })`; and calls of the stubs that travel in such calls. */
 import { EdgeError } from '../../quotas/errors.js';
+import { whyNotJson } from '../../quotas/schema/json-value.js';
 import { anything, object, record, refined, type Schema, text, union } from '../../quotas/schema/schema.js';
 import type { FunctionContext, ImplicitBinding, NamedBinding } from '../binding.js';
 import type { Service } from '../service.js';
@@ -19,11 +20,9 @@ const ENTRYPOINT: Schema<string> = text({
   description: 'the name of an export of the main module',
 });
 const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), props => {
-  try {
-    return JSON.stringify(props).length > MAX_PROPS ? `it is longer than ${MAX_PROPS} characters as JSON` : undefined;
-  } catch {
-    return 'JSON cannot hold it';
-  }
+  const reason = whyNotJson(props);
+  if (reason !== undefined) return reason;
+  return JSON.stringify(props).length > MAX_PROPS ? `it is longer than ${MAX_PROPS} characters as JSON` : undefined;
 });
 
 const METHODS = {
