@@ -99,3 +99,29 @@ test('edgehost check leaves to an import of a bundle the type that it asks for',
   const { code, out } = await edgehost(t, ['check', 'index.js'], { cwd });
   t.is(code, 0, out);
 });
+
+for (const name of ['wrangler.toml', 'wrangler.json', 'wrangler.jsonc']) {
+  test(`edgehost check says that it does not read ${name}, and what to do`, async t => {
+    t.timeout(240_000);
+    const cwd = await folderOf(t, {
+      [`script/${name}`]: '',
+      'script/index.js': answering('x'),
+      [`elsewhere/${name}`]: '',
+      [`both/${name}`]: '',
+      'both/edgehost.toml': 'name = "both"\nmain = "index.js"\n',
+      'both/index.js': answering('x'),
+    });
+    const script = await edgehost(t, ['check', 'script'], { cwd });
+    t.is(script.code, 0);
+    const hint = new RegExp(
+      `script/${name.replace('.', '\\.')} is not read: .*edgehost\\.toml.*docs/from-workers\\.md`,
+    );
+    t.regex(script.out, hint);
+    const elsewhere = await edgehost(t, ['check', 'elsewhere'], { cwd });
+    t.not(elsewhere.code, 0);
+    t.regex(elsewhere.out + elsewhere.err, new RegExp(`elsewhere/${name.replace('.', '\\.')} is not read`));
+    const both = await edgehost(t, ['check', 'both'], { cwd });
+    t.is(both.code, 0);
+    t.notRegex(both.out + both.err, /wrangler/);
+  });
+}

@@ -22,6 +22,8 @@ export interface FoundFunctions {
 }
 
 export const CONFIG_NAME = 'edgehost.toml';
+/** The files that the hosted platform's tool reads. */
+const FOREIGN_CONFIGS = ['wrangler.toml', 'wrangler.json', 'wrangler.jsonc'];
 /** The first ending for which a file exists is taken, in this order. */
 const SCRIPT_ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'];
 /** Names of files that stand beside functions and are not functions themselves. */
@@ -37,11 +39,24 @@ export async function findFunctions(path: string): Promise<FoundFunctions> {
   if (own !== undefined) return { places: [own], isFolder: false, folders: [root] };
   const { places, folders } = await placesBelow(root);
   if (places.length === 0) {
+    const foreign = await foreignConfiguration(root);
+    if (foreign !== undefined) throw new FunctionError(notRead(foreign));
     throw new FunctionError(
       `There is no function in ${shownPath(root)}: a function is a folder with ${CONFIG_NAME} or with index${SCRIPT_ENDINGS.join(', index')}, or a script; edgehost init writes one`,
     );
   }
   return { places, isFolder: true, folders };
+}
+
+/** The configuration of another tool in a folder that has none of ours; undefined if there is no such file. */
+export async function foreignConfiguration(folder: string): Promise<string | undefined> {
+  const names = await readdir(folder).catch((): string[] => []);
+  const name = names.includes(CONFIG_NAME) ? undefined : FOREIGN_CONFIGS.find(each => names.includes(each));
+  return name === undefined ? undefined : join(folder, name);
+}
+
+export function notRead(file: string): string {
+  return `${shownPath(file)} is not read: write its settings to ${CONFIG_NAME} in the same folder, with the names that docs/from-workers.md lists`;
 }
 
 async function placesBelow(root: string): Promise<Pick<FoundFunctions, 'places' | 'folders'>> {

@@ -7,14 +7,14 @@ import type { LoadOptions } from '../../host/options.js';
 import { errorCode } from '../../quotas/errors.js';
 import { Bundler } from './bundler.js';
 import { type BundleMode, loadEsbuild } from './esbuild.js';
-import type { FunctionPlace } from './find-functions.js';
+import { type FunctionPlace, foreignConfiguration, notRead } from './find-functions.js';
 import { locationOf, shownPath } from './function-error.js';
 import { importedPackage } from './package-imports.js';
 
 export interface ReadFunction {
   readonly source: ScriptSource;
   readonly options: LoadOptions & { readonly name: string };
-  /** The warnings of the bundler. */
+  /** Warnings of the bundler, and about a configuration that is not read. */
   readonly warnings: readonly string[];
   readonly isBundled: boolean;
 }
@@ -56,7 +56,9 @@ export class FunctionSource {
             await readFunctionFile(shownPath(file), undefined, collect)
           : { source: await collect({ root: dirname(file), main: file, rules: [] }), options: {} };
       this.#inputs = inputs;
-      const { warnings = [], isBundled = false } = collected ?? {};
+      const { isBundled = false } = collected ?? {};
+      const unread = kind === 'script' ? await foreignConfiguration(dirname(file)) : undefined;
+      const warnings = [...(collected?.warnings ?? []), ...(unread === undefined ? [] : [notRead(unread)])];
       return { source, options: { ...options, name: options.name ?? name }, warnings, isBundled };
     } catch (error) {
       const place = locationOf(error)?.file;
