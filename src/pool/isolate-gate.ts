@@ -14,7 +14,7 @@ export interface GateOptions {
   readonly evict: (account: string | undefined) => boolean;
   /** The room for all isolates: memory, descriptors, tasks. @default unbounded */
   readonly room?: GateRoom;
-  /** How long a new isolate may wait. @default 30,000 */
+  /** How long a new isolate may wait. For one that is patient, this time begins again with each other one of its account. @default 30,000 */
   readonly withinMs?: number;
   /** How long one may wait that a limit of the system keeps from starting, while no other starts either. @default 5,000 */
   readonly systemWithinMs?: number;
@@ -41,6 +41,14 @@ const WITHIN_MS = 30_000;
 const SYSTEM_WITHIN_MS = 5000;
 const UNBOUNDED: ReleaseRoom = () => {};
 
+export interface AcquireOptions {
+  /**
+   * Waits on as long as waiting isolates of its account are admitted before it. For the load of a new version: an application that restarts loads
+   * all of them at once. @default false
+   */
+  readonly isPatient?: boolean;
+}
+
 interface Waiter {
   readonly account: string;
   readonly admit: (release: ReleaseRoom) => void;
@@ -54,6 +62,8 @@ export class IsolateGate {
   readonly #waiters = new Set<Waiter>();
   /** Counts those that have waited and were admitted. */
   #admitted = 0;
+  /** The count at the last admission of each account that has isolates. */
+  readonly #lastAdmitted = new Map<string, number>();
   #isClosed = false;
   #size = 0;
   #isScheduled = false;
@@ -71,8 +81,13 @@ export class IsolateGate {
    * Starts an isolate by `start` when there is a place for it.
    * Rejects with EDGE_OVERLOADED when no place is free within `withinMs`, the code of the shortage when there is no room, EDGE_CLOSED when the host is closed, and as `start` does.
    */
-  async acquire(signal: AbortSignal, account: string, start: () => Promise<IsolateHandle>): Promise<IsolateHandle> {
-    const release = await this.#enter(signal, account);
+  async acquire(
+    signal: AbortSignal,
+    account: string,
+    start: () => Promise<IsolateHandle>,
+    { isPatient = false }: AcquireOptions = {},
+  ): Promise<IsolateHandle> {
+    const release = await this.#enter(signal, account, isPatient);
     let handle: IsolateHandle;
     try {
       handle = await start();
@@ -96,7 +111,7 @@ export class IsolateGate {
     }
   }
 
-  async #enter(signal: AbortSignal, account: string): Promise<ReleaseRoom> {
+  async #enter(signal: AbortSignal, account: string, isPatient: boolean): Promise<ReleaseRoom> {
     if (this.#isClosed) throw closedError(account);
     signal.throwIfAborted();
     // The fast path: nothing is allocated for waiting.
@@ -122,7 +137,7 @@ export class IsolateGate {
             this.#waiters.delete(waiter);
           };
         }),
-        this.#giveUp(within, account),
+        this.#giveUp(within, account, isPatient),
       ]);
     } catch (error) {
       // The caller gave up in the meantime.
@@ -135,11 +150,15 @@ export class IsolateGate {
   }
 
   /** Rejects when what the account waits for has not come in time. */
-  async #giveUp(within: AbortSignal, account: string): Promise<never> {
+  async #giveUp(within: AbortSignal, account: string, isPatient: boolean): Promise<never> {
     const { withinMs = WITHIN_MS, systemWithinMs = SYSTEM_WITHIN_MS } = this.#options;
-    for (let leftMs = withinMs; leftMs > 0; leftMs -= systemWithinMs) {
+    let leftMs = withinMs;
+    while (leftMs > 0) {
       const admitted = this.#admitted;
-      await delay(within, Math.min(leftMs, systemWithinMs));
+      const ofAccount = this.#lastAdmitted.get(account);
+      const stepMs = Math.min(leftMs, systemWithinMs);
+      await delay(within, stepMs);
+      leftMs = isPatient && this.#lastAdmitted.get(account) !== ofAccount ? withinMs : leftMs - stepMs;
       // As others do start, its turn may come.
       if (this.#admitted !== admitted) continue;
       const refusal = this.#refusal(account);
@@ -152,7 +171,10 @@ export class IsolateGate {
     this.#size--;
     const left = this.#countOf(account) - 1;
     if (left > 0) this.#counts.set(account, left);
-    else this.#counts.delete(account);
+    else {
+      this.#counts.delete(account);
+      this.#lastAdmitted.delete(account);
+    }
     this.changed();
   }
 
@@ -182,6 +204,7 @@ export class IsolateGate {
       this.#waiters.delete(waiter);
       this.#take(account);
       this.#admitted++;
+      this.#lastAdmitted.set(account, this.#admitted);
       waiter.admit(place);
     }
   }

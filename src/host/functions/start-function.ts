@@ -74,7 +74,10 @@ export async function startFunction(
       endedInPeace: () => coldStarts.endedInPeace(),
       cache: host.cache,
       // The process and its connections serve other calls as well.
-      acquire: signal => withoutCaller(() => host.gate.acquire(signal, account.id, () => account.supervisor.acquire())),
+      acquire: (signal, isNew) =>
+        withoutCaller(() =>
+          host.gate.acquire(signal, account.id, () => account.supervisor.acquire(), { isPatient: isNew }),
+        ),
     });
   };
   const runner = runnerWith(limits);

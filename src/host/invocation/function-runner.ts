@@ -31,8 +31,8 @@ export interface RunnerOptions {
   /** An isolate has ended by an order of this process. */
   readonly endedInPeace: () => void;
   readonly cache: IsolateCache;
-  /** An isolate with an empty realm, when there is a place for it. */
-  readonly acquire: (signal: AbortSignal) => Promise<IsolateHandle>;
+  /** An isolate with an empty realm, when there is a place for it. `isNew`: no isolate of this version has been loaded yet. */
+  readonly acquire: (signal: AbortSignal, isNew: boolean) => Promise<IsolateHandle>;
 }
 
 /** Invocations that may wait while the isolate is being loaded. */
@@ -186,7 +186,7 @@ export class FunctionRunner implements Replacements {
     return new FunctionRunner({
       ...this.#options,
       head: () => ({ ...head(), ...more }),
-      acquire: signal => prepare(() => acquire(signal)),
+      acquire: (signal, isNew) => prepare(() => acquire(signal, isNew)),
     });
   }
 
@@ -254,7 +254,8 @@ export class FunctionRunner implements Replacements {
 
   async #acquire(): Promise<IsolateHandle> {
     try {
-      return await this.#options.acquire(this.#retired.signal);
+      const isNew = this.handlers.length === 0 && !this.hasObjects;
+      return await this.#options.acquire(this.#retired.signal, isNew);
     } catch (error) {
       throw this.#successor instanceof EdgeError ? this.#successor : error;
     }
