@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { mock } from 'node:test';
 import test, { type ExecutionContext } from 'ava';
 import { IsolateCache } from '../../src/pool/isolate-cache.js';
 import { IsolateGate } from '../../src/pool/isolate-gate.js';
@@ -111,28 +111,35 @@ test('a place is free again when its isolate is gone, could not be started, or i
   t.is(gate.size, 0);
 });
 
-test('acquire() that is patient waits on while others of its account are admitted, and no longer', async t => {
+test.serial('acquire() that is patient waits on while others of its account are admitted, and no longer', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => mock.timers.reset());
   const gate = new IsolateGate({ max: 10, maxPerAccount: 1, evict: () => false, withinMs: 300 });
   t.teardown(() => gate.close());
-  const acquire = (account: string, isPatient: boolean): Promise<FakeIsolate> => {
+  const acquire = (isPatient: boolean): Promise<FakeIsolate> => {
     const isolate = fakeIsolate();
-    return gate.acquire(NEVER, account, async () => isolate.handle, { isPatient }).then(() => isolate);
+    return gate.acquire(NEVER, 'a', async () => isolate.handle, { isPatient }).then(() => isolate);
   };
-  let first = await acquire('a', false);
-  const before = [acquire('a', true), acquire('a', true), acquire('a', true)];
-  const patient = acquire('a', true);
-  const impatient = t.throwsAsync(acquire('a', false), { code: 'EDGE_OVERLOADED', message: /all 1 .* are busy/ });
+  const pass = async (ms: number): Promise<void> => {
+    mock.timers.tick(ms);
+    await aMoment();
+  };
+  let live = await acquire(false);
+  const waiting = [acquire(true), acquire(true), acquire(true), acquire(true)];
+  const impatient = t.throwsAsync(acquire(false), { code: 'EDGE_OVERLOADED', message: /all 1 .* are busy/ });
+  await aMoment();
   // Each takes its place well within the time, and all together take longer.
-  for (const next of before) {
-    await delay(200);
-    first.handle.end();
-    first = await next;
+  for (const next of waiting) {
+    await pass(200);
+    live.handle.end();
+    live = await next;
   }
   await impatient;
-  first.handle.end();
-  const last = await patient;
-  await t.throwsAsync(acquire('a', true), { code: 'EDGE_OVERLOADED' });
-  last.handle.end();
+  const stuck = t.throwsAsync(acquire(true), { code: 'EDGE_OVERLOADED' });
+  await aMoment();
+  await pass(300);
+  await stuck;
+  live.handle.end();
   t.is(gate.size, 0);
 });
 
