@@ -32,14 +32,14 @@ const MAX_ID = 0xffff_fffe;
 const MANY_FRAMES = 16;
 
 export interface ChannelOwner {
-  /** The peer opened an exchange. `body` is a view valid during the call; it is the whole body when `isComplete`. */
-  /** What exchanges fail with that are open when the connection ends. @default 'The connection is closed' */
+  /** The message of the error that open exchanges fail with when the connection ends. @default 'The connection is closed' */
   readonly closedReason?: string;
   /**
    * Exceptions go through to Node, which ends the thread: at an isolate's end, whose peer is the host. Everywhere else they are the fault of the peer, whose
    * connection ends with EDGE_PROTOCOL. @default false
    */
   readonly throwsFaults?: boolean;
+  /** The peer opened an exchange. `body` is a view valid during the call; it is the whole body when `isComplete`. */
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void;
   onSignal(id: number, kind: number, payload: Buffer): void;
   /** The connection has ended, and every exchange with it. `error` when the peer broke the protocol. */

@@ -26,7 +26,7 @@ declare global {
   type StoreUploadedPart = bucket.StoreUploadedPart;
   type StoreValue = bucket.StoreValue;
 
-  /** A key-value namespace: `env.SESSIONS`. */
+  /** An SQL database: `env.DB`. */
   type SqlDatabase = sql.SqlDatabase;
   type SqlExecResult = sql.SqlExecResult;
   type SqlMeta = sql.SqlMeta;
@@ -35,6 +35,7 @@ declare global {
   type SqlStatement = sql.SqlStatement;
   type SqlValue = sql.SqlValue;
 
+  /** A key-value namespace: `env.SESSIONS`. */
   type KvNamespace = kv.KvNamespace;
   type KvBulkValueWithMetadata<Value, Metadata> = kv.KvBulkValueWithMetadata<Value, Metadata>;
   type KvGetOptions<Type extends kv.KvValueType = kv.KvValueType> = kv.KvGetOptions<Type>;

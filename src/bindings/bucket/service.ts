@@ -61,7 +61,7 @@ type Answer = (
 ) => Promise<ServiceReply>;
 
 /**
- * Answers the calls of a bucket's client (calls.ts). The bucket is opened at the first call. Rejects with TypeError and
+ * Answers the calls of a bucket's client (client/calls.ts). The bucket is opened at the first call. Rejects with TypeError and
  * RangeError for wrong arguments, BucketError by the codes of errors.ts, EdgeError for the storage itself.
  */
 export function bucketService(open: () => Promise<BucketEngine>, options: BucketServiceOptions = {}): Service {

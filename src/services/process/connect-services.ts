@@ -235,5 +235,5 @@ class Attempt {
   }
 }
 
-/** What runs as the process: bundled from ../main.ts, which joins this folder and the services themselves. */
+/** The program of the services process, bundled from pool/services-main.ts. */
 const MAIN = fileURLToPath(new URL('../../bundle/services.js', import.meta.url));

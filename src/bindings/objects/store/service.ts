@@ -1,4 +1,4 @@
-/** Answers the calls of the storage of objects (calls.ts). Everything in them was written by a function. */
+/** Answers the calls of the storage of objects (../storage-calls.ts). Everything in them was written by a function. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';

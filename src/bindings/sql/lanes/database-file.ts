@@ -1,6 +1,6 @@
 /**
  * The calls of one database file: in the order in which they came, those that wait together in one group, one group that writes at a time and one that
- * reads beside it. It knows nothing of accounts but whose turn it is, and nothing of bindings: stateful objects can keep their data in one, too.
+ * reads beside it. It knows nothing of bindings, and of accounts only whose turn it is.
  */
 import { detached, guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
