@@ -73,7 +73,7 @@ export interface InvocationPort extends ExchangeListener {
   /** Called periodically: an invocation without progress for too long ends. */
   checkProgress(nowMs: number): void;
   /** The isolate is gone, and the invocation with it. */
-  onLost(reason: LossReason, detail: string, figures: LossUsage): void;
+  onLost(reason: LossReason, detail: string, usage: LossUsage): void;
 }
 
 /**
@@ -299,8 +299,8 @@ export class IsolateHandle implements ChannelOwner {
     this.claims.loading(head.limits);
     return new Promise<LoadAnswer>((resolve, reject) => {
       const fail = (text: string): void => {
-        const { detail, figures } = parseUsage(text);
-        reject(new IsolateGone(this.#gone?.reason ?? 'closed', detail, figures));
+        const { detail, usage } = parseUsage(text);
+        reject(new IsolateGone(this.#gone?.reason ?? 'closed', detail, usage));
       };
       const listener: ExchangeListener = {
         ...WITHOUT_BODIES,
@@ -544,7 +544,7 @@ export class IsolateHandle implements ChannelOwner {
     clearTimeout(this.#reasonTimer);
     this.#gone ??= { reason: 'exit', detail: '' };
     const { reason, detail: text } = this.#gone;
-    const { invocation, figures, detail } = parseUsage(text);
+    const { invocation, usage, detail } = parseUsage(text);
     const lost = this.#invocations.entries();
     const share = { cpuMs: Math.round(this.#unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
     this.claims.ended();
@@ -559,8 +559,8 @@ export class IsolateHandle implements ChannelOwner {
     const isShared = isLeftBehind || ((reason === 'cpu' || reason === 'memory') && invocation > 0);
     // All of them hear of it, also when one of them fails.
     guardedEach(lost, ([id, port]) => {
-      if (id === invocation) port.onLost(reason, detail, figures);
-      else if (isLeftBehind && lost.length === 1) port.onLost('cpu', detail, figures);
+      if (id === invocation) port.onLost(reason, detail, usage);
+      else if (isLeftBehind && lost.length === 1) port.onLost('cpu', detail, usage);
       else port.onLost(isShared ? 'bystander' : reason, detail, share);
     });
     guardedEach(this.#waiting, listener => listener());
@@ -572,12 +572,12 @@ export class IsolateHandle implements ChannelOwner {
 export class IsolateGone extends Error {
   readonly reason: LossReason;
   /** Its usage when it ended. */
-  readonly figures: LossUsage;
+  readonly usage: LossUsage;
 
-  constructor(reason: LossReason, detail: string, figures: LossUsage) {
+  constructor(reason: LossReason, detail: string, usage: LossUsage) {
     super(detail);
     this.reason = reason;
-    this.figures = figures;
+    this.usage = usage;
   }
 }
 

@@ -68,14 +68,14 @@ export function parseHandlerFailure(text: string): HandlerFailure {
 /** The invocation in whose turn the isolate ended, and its usage, which the thread pool writes before the message (see thread-pool.ts). */
 export function parseUsage(text: string): {
   readonly invocation: number;
-  readonly figures: { readonly cpuMs: number; readonly memoryBytes: number };
+  readonly usage: { readonly cpuMs: number; readonly memoryBytes: number };
   readonly detail: string;
 } {
   const [line = '', invocation = 0, cpuMs = 0, memoryBytes = 0] =
     /^(\d{1,10}) (\d{1,15}(?:\.\d{1,3})?) (\d{1,15})\n/.exec(text) ?? [];
   return {
     invocation: Number(invocation),
-    figures: { cpuMs: Number(cpuMs), memoryBytes: Number(memoryBytes) },
+    usage: { cpuMs: Number(cpuMs), memoryBytes: Number(memoryBytes) },
     detail: printable(text.slice(line.length)),
   };
 }

@@ -54,7 +54,7 @@ test('parseHandlerFailure() knows two codes, and takes every other for an except
 test('parseUsage() reads who was in a turn and what it used, and leaves the text', t => {
   t.deepEqual(parseUsage('12 34.5 678\nout of memory'), {
     invocation: 12,
-    figures: { cpuMs: 34.5, memoryBytes: 678 },
+    usage: { cpuMs: 34.5, memoryBytes: 678 },
     detail: 'out of memory',
   });
 });
@@ -70,8 +70,8 @@ test('parseUsage() takes everything for text that is not exactly so', t => {
     '1 2.3456 3\n',
     '',
   ]) {
-    const { invocation, figures } = parseUsage(text);
-    t.deepEqual([invocation, figures], [0, { cpuMs: 0, memoryBytes: 0 }], JSON.stringify(text));
+    const { invocation, usage } = parseUsage(text);
+    t.deepEqual([invocation, usage], [0, { cpuMs: 0, memoryBytes: 0 }], JSON.stringify(text));
   }
 });
 
@@ -89,8 +89,8 @@ test('parsers answer or throw ProtocolError, whatever comes, and their numbers a
         t.true(error instanceof ProtocolError, String(error));
       }
     }
-    const { invocation, figures } = parseUsage(text);
-    t.true([invocation, figures.cpuMs, figures.memoryBytes].every(Number.isFinite));
+    const { invocation, usage } = parseUsage(text);
+    t.true([invocation, usage.cpuMs, usage.memoryBytes].every(Number.isFinite));
   };
   fc.assert(fc.property(texts, check), { numRuns: 500 });
 });

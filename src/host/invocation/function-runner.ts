@@ -302,13 +302,13 @@ function startupError(context: InvocationContext, figureMs: number): EdgeError {
   });
 }
 
-function goneError(context: InvocationContext, { reason, message, figures }: IsolateGone): EdgeError {
-  if (reason === 'startup') return startupError(context, figures.cpuMs);
+function goneError(context: InvocationContext, { reason, message, usage }: IsolateGone): EdgeError {
+  if (reason === 'startup') return startupError(context, usage.cpuMs);
   const subject = `load function "${context.function}"`;
   if (reason === 'memory') {
     const { memoryBytes: allowed, plan } = context.limits;
     // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
-    const figure = Math.max(figures.memoryBytes, allowed);
+    const figure = Math.max(usage.memoryBytes, allowed);
     const measured = 'the memory of its global scope';
     return limitError('EDGE_MEMORY_LIMIT', { limit: 'memoryBytes', subject, measured, figure, allowed, plan });
   }

@@ -54,7 +54,7 @@ export interface InvocationContext {
   /** The invocation is over. `event` makes the event; nothing is made when there is no listener. */
   onFinished(
     outcome: InvocationOutcome,
-    figures: InvocationUsage & { readonly peakBytes: number },
+    usage: InvocationUsage & { readonly peakBytes: number },
     event: () => InvocationEvent,
     trace: InvocationTrace | undefined,
   ): void;
