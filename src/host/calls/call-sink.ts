@@ -1,7 +1,7 @@
 /** Takes the answer of a function for the function that has called it. */
 import type { Cancellation, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { EdgeError } from '../../quotas/errors.js';
+import { errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
@@ -145,7 +145,7 @@ const THROWN: ReadonlySet<string> = new Set(['EDGE_HANDLER_THREW', 'EDGE_OBJECT_
 
 /** What a function has thrown, by name and message; undefined for every other error. */
 export function thrownBy(error: unknown): readonly [name: string, message: string] | undefined {
-  if (!(error instanceof EdgeError) || !THROWN.has(error.code)) return undefined;
+  if (!(error instanceof Error) || !THROWN.has(errorCode(error) ?? '')) return undefined;
   const { cause } = error;
   return cause instanceof Error ? [cause.name, cause.message] : undefined;
 }

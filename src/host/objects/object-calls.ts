@@ -4,7 +4,7 @@ import { CALL, FETCH } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
 import { MAX_PASSED_NAME, type ObjectFailure } from '../../bindings/objects/calls.js';
 import { isIdOf, namespaceKey } from '../../bindings/objects/object-id.js';
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import { type CallRules, deeper } from '../calls/call-rules.js';
 import { thrownBy } from '../calls/call-sink.js';
@@ -60,8 +60,9 @@ const RESETS: ReadonlySet<string> = new Set([
 const NOT_RETRYABLE: ReadonlySet<string> = new Set(['EDGE_CPU_LIMIT', 'EDGE_HANDLER_STALLED', 'EDGE_WALL_TIME_LIMIT']);
 
 function objectFailure(error: unknown): ObjectFailure | undefined {
-  if (!(error instanceof EdgeError)) return undefined;
-  const { code, message } = error;
+  const code = errorCode(error);
+  if (!(error instanceof Error) || code === undefined) return undefined;
+  const { message } = error;
   const thrown = thrownBy(error);
   if (thrown !== undefined) return code === 'EDGE_OBJECT_RESET' ? { e: thrown, b: true } : { e: thrown };
   if (code === 'EDGE_OVERLOADED') return { e: ['Error', message], c: code, o: true };
