@@ -34,12 +34,20 @@ export class Isolate implements IsolateParts, ChannelOwner {
   channel: Channel | undefined;
   line: ServicesLine | undefined;
   modules: ModuleGraph | undefined;
+  /** An exception ends the thread, and the host hears how. */
+  readonly throwsFaults = true;
+  /** Excludes CPU time that the thread has used for a collection of its own, see idle-memory.ts. */
+  readonly onCollected = (): void => this.meter.skip();
   readonly #realm: Realm;
   readonly #invocations = new OpenInvocations(this);
   readonly #context = new IsolateContext(this, this.#invocations);
   #pendingImports = 0;
   #isLoading = false;
   #onLoaded: ((answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void) | undefined;
+  #onClosed: () => void = () => {};
+  #warmUp: () => Promise<unknown> = async () => {};
+  #warmedUp: Promise<unknown> = Promise.resolve();
+
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
     const held = new HeldWork();
@@ -78,9 +86,6 @@ export class Isolate implements IsolateParts, ChannelOwner {
     return !this.turns.isIdle || this.#context.pendingOps + this.#pendingImports > 0;
   }
 
-  /** An exception ends the thread, and the host hears how. */
-  readonly throwsFaults = true;
-
   /** Starts to listen to the host; `onClose` when the connection has ended. `warmUp` runs when the host asks a spare to warm up. */
   connect(transport: Transport, onClose: () => void, warmUp: () => Promise<unknown> = async () => {}): void {
     this.#onClosed = onClose;
@@ -99,13 +104,6 @@ export class Isolate implements IsolateParts, ChannelOwner {
     });
     this.line = line;
   }
-
-  #onClosed: () => void = () => {};
-  #warmUp: () => Promise<unknown> = async () => {};
-  #warmedUp: Promise<unknown> = Promise.resolve();
-
-  /** Excludes CPU time that the thread has used for a collection of its own, see idle-memory.ts. */
-  readonly onCollected = (): void => this.meter.skip();
 
   /** A promise of the guest was rejected without a handler. Both arguments are guest values and go back without being looked at. */
   unhandledRejection(reason: unknown, promise: unknown): void {
@@ -166,11 +164,10 @@ export class Isolate implements IsolateParts, ChannelOwner {
     this.#invocations.find(call)?.exchange.receiveReset(reason.toString('utf8'));
   }
 
-  /** The answer waits for the turns before it, and is none itself: the guest is not entered. */
+  /** The pong follows the turns that were queued before the ping. */
   #pong(invocation: number, channel: Channel | undefined): void {
-    this.turns.push(0, [Ev.TimerDropped, 0], () => {
+    this.turns.runBetween(() => {
       channel?.signal(invocation, SignalKind.Pong, encodeReading(this.#invocations.reading(invocation)));
-      return false;
     });
   }
 

@@ -101,6 +101,23 @@ export class TurnQueue {
     this.#add({ invocation, args, before, serial, enter: undefined, resolve: undefined, reject: undefined });
   }
 
+  /** Calls `task` in the host realm after the turns that are queued now, without a turn: the guest is not entered. */
+  runBetween(task: () => void): void {
+    const before = (): boolean => {
+      task();
+      return false;
+    };
+    this.#add({
+      invocation: 0,
+      args: undefined,
+      before,
+      serial: HELD,
+      enter: undefined,
+      resolve: undefined,
+      reject: undefined,
+    });
+  }
+
   #add(turn: Turn): void {
     this.#turns.push(turn);
     if (this.#isRunning) return;
