@@ -66,20 +66,7 @@ export const LIMITS = {
     values: {
       free: kinds(10),
       bundled: kinds(50),
-      unbound: {
-        fetch: 30 * SECOND,
-        scheduled: 15 * MINUTE,
-        queue: 15 * MINUTE,
-        alarm: 30 * SECOND,
-        tail: 30 * SECOND,
-      },
-      standard: {
-        fetch: 30 * SECOND,
-        scheduled: 15 * MINUTE,
-        queue: 15 * MINUTE,
-        alarm: 30 * SECOND,
-        tail: 30 * SECOND,
-      },
+      ...unboundAndStandard({ ...kinds(30 * SECOND), scheduled: 15 * MINUTE, queue: 15 * MINUTE }),
     },
   },
   cpuOverrunMs: {
@@ -103,8 +90,7 @@ export const LIMITS = {
     values: {
       free: kinds(NONE),
       bundled: kinds(NONE),
-      unbound: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE, tail: 15 * MINUTE },
-      standard: { fetch: NONE, scheduled: 15 * MINUTE, queue: 15 * MINUTE, alarm: 15 * MINUTE, tail: 15 * MINUTE },
+      ...unboundAndStandard({ ...kinds(15 * MINUTE), fetch: NONE }),
     },
   },
   waitUntilMs: {
@@ -516,6 +502,10 @@ export function limitRow(name: LimitName): LimitRow {
 
 function kinds(value: number): ByKind<number> {
   return { fetch: value, scheduled: value, queue: value, alarm: value, tail: value };
+}
+
+function unboundAndStandard(values: ByKind<number>): Readonly<Record<'unbound' | 'standard', ByKind<number>>> {
+  return { unbound: values, standard: values };
 }
 
 function plans(free: number, bundled: number, unbound: number, standard: number): ByPlan<number> {
