@@ -8,6 +8,7 @@
  *
  * Evaluated before everything that captures an Error constructor, so that the errors of the bundle have stacks as well.
  */
+import { isObject } from './is-object.ts';
 
 const { apply, construct, defineProperty, deleteProperty, ownKeys, getOwnPropertyDescriptor, setPrototypeOf } = Reflect;
 const remembered = new WeakMap<object, number>();
@@ -147,10 +148,6 @@ function setOwn(target: object, key: PropertyKey, value: unknown): void {
     configurable: true,
     enumerable: false,
   } as PropertyDescriptor);
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
 const stackAccessor = {

@@ -2,6 +2,8 @@
  * Web IDL for the guest realm: conversions of values from function code, and the shape of interfaces.
  * @see https://webidl.spec.whatwg.org/
  */
+
+import { isObject } from '../../is-object.ts';
 import {
   arrayJoin,
   defineProperty,
@@ -22,11 +24,9 @@ import {
   TypeErrorCtor,
 } from '../../primordials.ts';
 
-export type Callback = (this: unknown, ...args: never[]) => unknown;
+export { isObject };
 
-export function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
-}
+export type Callback = (this: unknown, ...args: never[]) => unknown;
 
 export function isCallable(value: unknown): value is Callback {
   return typeof value === 'function';

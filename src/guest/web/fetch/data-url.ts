@@ -7,10 +7,10 @@ import {
   stringSlice,
   stringToLowerCase,
   typedArrayLength,
-  typedArraySubarray,
   Uint8ArrayCtor,
 } from '../../primordials.ts';
 import { encodeUtf8 } from '../../utf8.ts';
+import { percentDecode } from '../base/percent-decode.ts';
 import { normalizeValue } from './header-list.ts';
 import { parseMimeType, serializeMimeType } from './mime.ts';
 
@@ -28,7 +28,7 @@ export function readDataUrl(href: string): DataResource | undefined {
   const comma = stringIndexOf(input, ',');
   if (comma < 0) return undefined;
   let type = normalizeValue(stringSlice(input, 0, comma));
-  let bytes: Uint8Array | undefined = percentDecode(stringSlice(input, comma + 1));
+  let bytes: Uint8Array | undefined = percentDecode(encodeUtf8(stringSlice(input, comma + 1)));
   // 11: ";base64", perhaps with spaces before it.
   const typeEnd = base64Start(type);
   if (typeEnd !== undefined) {
@@ -44,34 +44,12 @@ export function readDataUrl(href: string): DataResource | undefined {
 
 const SEMICOLON = 0x3b;
 const SPACE = 0x20;
-const PERCENT = 0x25;
 
 function base64Start(type: string): number | undefined {
   let at = type.length - 'base64'.length;
   if (at < 0 || stringToLowerCase(stringSlice(type, at)) !== 'base64') return undefined;
   while (at > 0 && stringCharCodeAt(type, at - 1) === SPACE) at--;
   return at > 0 && stringCharCodeAt(type, at - 1) === SEMICOLON ? at - 1 : undefined;
-}
-
-/** @see https://url.spec.whatwg.org/#percent-decode */
-function percentDecode(text: string): Uint8Array {
-  const bytes = encodeUtf8(text);
-  let length = 0;
-  for (let i = 0; i < typedArrayLength(bytes); i++) {
-    const byte = bytes[i] ?? 0;
-    const high = byte === PERCENT ? hexDigit(bytes[i + 1]) : -1;
-    const low = high < 0 ? -1 : hexDigit(bytes[i + 2]);
-    bytes[length++] = low < 0 ? byte : high * 16 + low;
-    if (low >= 0) i += 2;
-  }
-  return typedArraySubarray(bytes, 0, length);
-}
-
-function hexDigit(byte: number | undefined): number {
-  if (byte === undefined) return -1;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
 /** "Forgiving-base64 decode" of bytes. */

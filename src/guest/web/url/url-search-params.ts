@@ -11,7 +11,6 @@ import {
   stringIndexOf,
   stringSlice,
   TypeErrorCtor,
-  typedArraySubarray,
 } from '../../primordials.ts';
 import { decodeUtf8WithBom, encodeUtf8 } from '../../utf8.ts';
 import {
@@ -24,6 +23,7 @@ import {
   requireArguments,
   toUSVString,
 } from '../base/idl.ts';
+import { percentDecode } from '../base/percent-decode.ts';
 
 /** Names and values alternately. */
 type Pairs = string[];
@@ -273,33 +273,9 @@ function decodePart(part: string): string {
   try {
     return decodeComponent(text);
   } catch {
-    return percentDecode(text);
+    // Not every text is an escaped one: characters that are not escapes stay, and bytes that are not UTF-8 become U+FFFD.
+    return decodeUtf8WithBom(percentDecode(encodeUtf8(text)));
   }
-}
-
-/** Percent-decoding that accepts every text: characters that are not escapes stay, and bytes that are not UTF-8 become U+FFFD. */
-function percentDecode(text: string): string {
-  const bytes = encodeUtf8(text);
-  let length = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i] ?? 0;
-    const high = byte === PERCENT ? hexDigit(bytes[i + 1]) : -1;
-    const low = high < 0 ? -1 : hexDigit(bytes[i + 2]);
-    if (low < 0) {
-      bytes[length++] = byte;
-    } else {
-      bytes[length++] = high * 16 + low;
-      i += 2;
-    }
-  }
-  return decodeUtf8WithBom(typedArraySubarray(bytes, 0, length));
-}
-
-function hexDigit(byte: number | undefined): number {
-  if (byte === undefined) return -1;
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }
 
 /** @see https://url.spec.whatwg.org/#concept-urlencoded-serializer */
