@@ -2,7 +2,7 @@
  * Cuts long chunks of the application into pieces with memory of their own. The account is charged for bytes that wait for their reader, by the buffer
  * that they keep alive. A large buffer of the application is not the account's, and must not end its process.
  */
-
+import { bodyChunks } from './body-chunks.js';
 import type { ServiceBody } from './service.js';
 
 /** Chunks of up to this many bytes are sent as they are. */
@@ -15,11 +15,7 @@ export function inPieces(chunks: AsyncIterator<Uint8Array>): AsyncIterator<Uint8
 /** A body that is there as a whole, as it is sent. */
 export function piecesOf(bytes: Uint8Array): ServiceBody {
   if (bytes.length <= PIECE_BYTES) return bytes;
-  return { [Symbol.asyncIterator]: () => inPieces(once(bytes)) };
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, undefined> {
-  yield bytes;
+  return { [Symbol.asyncIterator]: () => inPieces(bodyChunks(bytes)) };
 }
 
 class Pieces implements AsyncIterator<Uint8Array, undefined> {

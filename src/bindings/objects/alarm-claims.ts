@@ -13,6 +13,11 @@ export interface AlarmFunction {
   readonly functionName: string;
 }
 
+/** Names the function in maps. */
+export function functionKey({ account, functionName }: AlarmFunction): string {
+  return `${account}/${functionName}`;
+}
+
 export interface ClaimedAlarm {
   /** Names the claim, until it is settled. */
   readonly claim: number;

@@ -2,7 +2,7 @@
  * Which application has the live objects of a function, where several share a storage directory: the first that calls one, until it unloads the function or
  * goes. So there are never two instances of one object.
  */
-import type { AlarmFunction } from './alarm-claims.js';
+import { type AlarmFunction, functionKey } from './alarm-claims.js';
 
 /** `owner` is a name of the application. */
 export interface ObjectClaims {
@@ -18,22 +18,18 @@ export class LiveObjectClaims implements ObjectClaims {
   readonly #owners = new Map<string, string>();
 
   async claim(owner: string, of: AlarmFunction): Promise<boolean> {
-    const key = keyOf(of);
+    const key = functionKey(of);
     const known = this.#owners.get(key);
     if (known === undefined) this.#owners.set(key, owner);
     return known === undefined || known === owner;
   }
 
   async release(owner: string, of: AlarmFunction): Promise<void> {
-    const key = keyOf(of);
+    const key = functionKey(of);
     if (this.#owners.get(key) === owner) this.#owners.delete(key);
   }
 
   async left(owner: string): Promise<void> {
     for (const [key, known] of [...this.#owners]) if (known === owner) this.#owners.delete(key);
   }
-}
-
-function keyOf({ account, functionName }: AlarmFunction): string {
-  return `${account}/${functionName}`;
 }

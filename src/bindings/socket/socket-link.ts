@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { bodyChunks } from '../body-chunks.js';
 import { chargedBody } from '../charged-body.js';
 import type { ServiceBody } from '../service.js';
 import type { StartTlsArguments } from './calls.js';
@@ -69,7 +70,7 @@ export class SocketLink implements SocketReaderOwner {
       const secured = isSecure ? await dialer.secure(socket, target, target.hostname, signal) : socket;
       this.#attach(secured);
       signal.addEventListener('abort', this.#onAbort, { once: true });
-      detached(this.#send(chunksOf(upload)));
+      detached(this.#send(bodyChunks(upload)));
       this.#opened.resolve();
       const source = { [Symbol.asyncIterator]: () => this.#reader };
       return { address, body: chargedBody(source, work, HOST_COSTS.movedMbMs, bytes => work.countEgress(0, bytes)) };
@@ -265,14 +266,6 @@ class Deferred {
     });
     this.promise.catch(() => {});
   }
-}
-
-async function* single(bytes: Uint8Array | null): AsyncGenerator<Uint8Array> {
-  if (bytes !== null) yield bytes;
-}
-
-function chunksOf(body: ServiceBody | null): AsyncIterator<Uint8Array> {
-  return (body === null || body instanceof Uint8Array ? single(body) : body)[Symbol.asyncIterator]();
 }
 
 function drained(socket: Socket): Promise<void> {

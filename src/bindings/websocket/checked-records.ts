@@ -1,12 +1,13 @@
 /** The messages that one isolate sends to another one: no isolate has to read what is not a record because a hostile one has sent it. */
 import { EdgeError } from '../../quotas/errors.js';
+import { bodyChunks } from '../body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import { RecordError, RecordReader } from './record-codec.js';
 
 /** The same bytes. Reading them rejects with EDGE_PROTOCOL where they are no records, or those of a message of more than `maxMessageBytes`. */
 export function checkedRecords(body: ServiceBody, maxMessageBytes: number): AsyncIterable<Uint8Array> {
   const reader = new RecordReader(maxMessageBytes, { message: () => {}, close: () => {} });
-  const source = sourceOf(body);
+  const source = bodyChunks(body);
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
       const next = await source.next();
@@ -27,12 +28,4 @@ export function checkedRecords(body: ServiceBody, maxMessageBytes: number): Asyn
     },
   };
   return { [Symbol.asyncIterator]: () => iterator };
-}
-
-function sourceOf(body: ServiceBody): AsyncIterator<Uint8Array> {
-  return (body instanceof Uint8Array ? single(body) : body)[Symbol.asyncIterator]();
-}
-
-async function* single(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -1,6 +1,7 @@
 /** A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
 import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
+import { bodyChunks } from '../body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import type { BridgeOwner } from './bridge-owner.js';
 import type { SocketBridge } from './socket-bridge.js';
@@ -29,7 +30,7 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
   ) {
     this.#work = work;
     this.#onClosed = onClosed;
-    this.#upload = chunksOf(upload);
+    this.#upload = bodyChunks(upload);
     this.#bridge = bridgeFor(this);
     // The invocation is over, or has given the call up.
     signal.addEventListener(
@@ -121,11 +122,3 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
 }
 
 const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
-
-async function* single(bytes: Uint8Array | null): AsyncGenerator<Uint8Array> {
-  if (bytes !== null) yield bytes;
-}
-
-function chunksOf(body: ServiceBody | null): AsyncIterator<Uint8Array> {
-  return (body === null || body instanceof Uint8Array ? single(body) : body)[Symbol.asyncIterator]();
-}

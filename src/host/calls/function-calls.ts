@@ -9,6 +9,7 @@ import { checkedRecords } from '../../bindings/websocket/checked-records.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
+import { asciiJson } from './ascii-json.js';
 import { type CallRules, FUNCTION_RULES } from './call-rules.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { type CallingOrigin, isCalling } from './calling-origin.js';
@@ -47,7 +48,7 @@ export async function fetchFrom(
   const { limits } = runner.context;
   const calls = next(origin.calls);
   // Heads are Latin-1.
-  const lead = `${entrypoint}${props === undefined ? '{}' : latin1(JSON.stringify(props))}`;
+  const lead = `${entrypoint}${props === undefined ? '{}' : asciiJson(props)}`;
   try {
     return await serviceFetch(call, lead, limits, (head, body) => {
       const isUpgrade = isUpgradeHead(call.args) && body !== null && !(body instanceof Uint8Array);
@@ -75,8 +76,4 @@ async function socketWith(
   const answer = await run(runner, start, checkedRecords(sent, webSocketMessageBytes), signal);
   const { status, body } = answer;
   return status === 101 && body !== null ? { ...answer, body: checkedRecords(body, webSocketMessageBytes) } : answer;
-}
-
-function latin1(text: string): string {
-  return text.replace(/[\u0080-\uffff]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

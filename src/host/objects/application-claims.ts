@@ -1,6 +1,6 @@
 /** Keeps the objects of a function in one of the applications that share a storage directory. */
 import { randomUUID } from 'node:crypto';
-import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
+import { functionKey } from '../../bindings/objects/alarm-claims.js';
 import type { ObjectClaims } from '../../bindings/objects/object-claims.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ObjectRules } from './object-runner.js';
@@ -13,7 +13,7 @@ export function applicationClaims(
   const users = new Map<string, Set<object>>();
   return {
     async claim(of, by) {
-      const key = keyOf(of);
+      const key = functionKey(of);
       const before = users.get(key) ?? new Set();
       users.set(key, before.add(by));
       if (await (await claims()).claim(owner, of)) return;
@@ -25,7 +25,7 @@ export function applicationClaims(
       );
     },
     release(of, by) {
-      const key = keyOf(of);
+      const key = functionKey(of);
       const left = users.get(key);
       if (left?.delete(by) !== true || left.size > 0) return;
       users.delete(key);
@@ -35,8 +35,4 @@ export function applicationClaims(
         .catch(() => {});
     },
   };
-}
-
-function keyOf({ account, functionName }: AlarmFunction): string {
-  return `${account}/${functionName}`;
 }

@@ -11,6 +11,7 @@ import { HostOpens } from '../../protocol/messages.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { detached, guarded } from '../../quotas/guarded.js';
+import { asciiJson } from '../calls/ascii-json.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
@@ -221,7 +222,7 @@ export class ObjectRunner {
     const lead = (): string => {
       const sockets = this.#rules.sockets.find(this)?.find(className, id);
       const head: ObjectEventHead = { c: className, i: id, ...(name !== undefined && { n: name }), ...sockets?.lead() };
-      return `${letterOf(start)}${latin1(JSON.stringify(head))}\n`;
+      return `${letterOf(start)}${asciiJson(head)}\n`;
     };
     const socket = (number: number): SleepingSocket | undefined =>
       this.#rules.sockets.find(this)?.find(className, id)?.sockets.get(number);
@@ -347,9 +348,4 @@ function letterOf({ kind }: InvocationStart): string {
   if (kind === HostOpens.SocketEvent) return OBJECT_EVENTS.socket;
   if (kind === HostOpens.Timer) return OBJECT_EVENTS.timer;
   return kind === HostOpens.Rpc ? OBJECT_EVENTS.rpc : OBJECT_EVENTS.alarm;
-}
-
-/** Heads of requests are Latin-1. */
-function latin1(text: string): string {
-  return text.replace(/[\u0080-\uffff]/g, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -5,6 +5,7 @@ import { type Connection, NeedsOwnTransaction, NeedsWriter } from './connection.
 import type { JobHead, JobOutcome } from './frames.js';
 import { checkDatabase, copyDatabase, dumpDatabase, importText, verifyDatabase } from './maintenance.js';
 import { appliedMigrations, migrate } from './migrations.js';
+import { malformedCall, parameterOf } from './parameters.js';
 import type { SqliteValue } from './sqlite.js';
 import { isFull, sqliteText } from './sqlite-errors.js';
 
@@ -190,13 +191,13 @@ function execute(connection: Connection, text: string, isInTransaction: boolean)
 /** The call of a function, which may be anything. */
 function parseQueries(payload: Buffer, statements: number): Query[] {
   const queries: unknown = parsed(payload);
-  if (!Array.isArray(queries) || queries.length !== statements) throw malformed();
+  if (!Array.isArray(queries) || queries.length !== statements) throw malformedCall();
   let last = '';
   return queries.map((query: unknown) => {
-    if (!Array.isArray(query)) throw malformed();
+    if (!Array.isArray(query)) throw malformedCall();
     const [given, ...values]: unknown[] = query;
     const sql: unknown = given === SAME_SQL ? last : given;
-    if (typeof sql !== 'string') throw malformed();
+    if (typeof sql !== 'string') throw malformedCall();
     last = sql;
     for (let at = 0; at < values.length; at++) values[at] = parameterOf(values[at]);
     return { sql, values: values as SqliteValue[] }; // as parameterOf has made them
@@ -207,19 +208,8 @@ function parsed(payload: Buffer): unknown {
   try {
     return JSON.parse(payload.toString());
   } catch {
-    throw malformed();
+    throw malformedCall();
   }
-}
-
-function malformed(): Error {
-  return new Error('the call is malformed: SQLITE_MISUSE');
-}
-
-function parameterOf(value: unknown): SqliteValue {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  if (typeof value === 'object' && 'h' in value && typeof value.h === 'string')
-    return new Uint8Array(Buffer.from(value.h, 'hex'));
-  throw malformed();
 }
 
 function firstSql(payload: Buffer): string {

@@ -4,7 +4,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { AlarmClaims, AlarmFunction, AlarmOutcome, ClaimedAlarm } from '../../../bindings/objects/alarm-claims.js';
+import {
+  type AlarmClaims,
+  type AlarmFunction,
+  type AlarmOutcome,
+  type ClaimedAlarm,
+  functionKey,
+} from '../../../bindings/objects/alarm-claims.js';
 import type { ObjectRef } from '../../../bindings/objects/object-ref.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 
@@ -60,17 +66,17 @@ export class AlarmScheduler {
   /** The alarms of the function's objects run from now on. Rejects when the storage cannot be opened. */
   async serve(served: AlarmedFunction): Promise<void> {
     if (this.#isClosed) return;
-    this.#functions.set(keyOf(served), served);
+    this.#functions.set(functionKey(served), served);
     const alarms = await this.#open();
     // It may have been dropped while the storage was being opened.
-    if (this.#isClosed || !this.#functions.has(keyOf(served))) return;
+    if (this.#isClosed || !this.#functions.has(functionKey(served))) return;
     await alarms.serve(this.#owner, addressOf(served));
     this.#claiming ??= this.#claimAll();
   }
 
   /** They wait from now on. What runs goes on. */
   drop(served: AlarmFunction): void {
-    if (!this.#functions.delete(keyOf(served))) return;
+    if (!this.#functions.delete(functionKey(served))) return;
     this.#alarms?.drop(this.#owner, addressOf(served)).catch(() => {});
   }
 
@@ -130,7 +136,7 @@ export class AlarmScheduler {
   ): Promise<void> {
     if (before !== undefined) await before;
     const { deliver, onError } = this.#parts;
-    const served = this.#functions.get(keyOf(object));
+    const served = this.#functions.get(functionKey(object));
     served?.share.charge(HOST_COSTS.recordMs + HOST_COSTS.commitMs + HOST_COSTS.writtenRecordMs);
     let outcome: AlarmOutcome = 'internal';
     try {
@@ -170,10 +176,6 @@ export class AlarmScheduler {
 
 function addressOf({ account, functionName }: AlarmFunction): AlarmFunction {
   return { account, functionName };
-}
-
-function keyOf({ account, functionName }: AlarmFunction): string {
-  return `${account}/${functionName}`;
 }
 
 function refKey({ account, functionName, className, id }: ObjectRef): string {

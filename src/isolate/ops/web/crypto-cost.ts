@@ -128,6 +128,6 @@ function lengthOf(algorithm: unknown, name: string): number {
   return bytes instanceof Uint8Array ? bytes.length : 0;
 }
 
-function isCryptoKey(value: unknown): value is webcrypto.CryptoKey {
+export function isCryptoKey(value: unknown): value is webcrypto.CryptoKey {
   return types.isCryptoKey(value);
 }

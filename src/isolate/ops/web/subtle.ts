@@ -3,18 +3,13 @@
  * ranges of one copied array, and keys are numbers; see guest/web/crypto/subtle-arguments.ts for the other end.
  */
 import { createHash, webcrypto } from 'node:crypto';
-import { types } from 'node:util';
 import { checkedText, copyIn, OpError } from '../arguments.js';
 import { Handles } from '../handles.js';
 import type { OpContext, OpSet } from '../op-set.js';
 import { Op } from '../table.js';
-import { cryptoCostMs, keyBytes } from './crypto-cost.js';
+import { cryptoCostMs, isCryptoKey, keyBytes } from './crypto-cost.js';
 
 const { subtle } = webcrypto;
-
-function isCryptoKey(value: unknown): value is webcrypto.CryptoKey {
-  return types.isCryptoKey(value);
-}
 
 const MAX_JSON = 1024 * 1024;
 const MAX_BYTES = 0x7fff_ffff;

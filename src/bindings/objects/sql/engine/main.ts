@@ -1,6 +1,7 @@
 /** A process with databases of objects: it answers requests one after the other. */
 import process from 'node:process';
 import { frame } from '../../../sql/engine/frames.js';
+import { malformedCall, parameterOf } from '../../../sql/engine/parameters.js';
 import { NONE, running, serve, startWatch, write } from '../../../sql/engine/serving.js';
 import { loadSqlite, type SqliteLibrary, type SqliteValue } from '../../../sql/engine/sqlite.js';
 import { sqliteText } from '../../../sql/engine/sqlite-errors.js';
@@ -105,21 +106,10 @@ function callOf(payload: Buffer): { readonly sql: string; readonly values: reado
   try {
     call = JSON.parse(payload.toString());
   } catch {
-    throw malformed();
+    throw malformedCall();
   }
-  if (!Array.isArray(call)) throw malformed();
+  if (!Array.isArray(call)) throw malformedCall();
   const [sql, ...values]: unknown[] = call;
-  if (typeof sql !== 'string') throw malformed();
+  if (typeof sql !== 'string') throw malformedCall();
   return { sql, values: values.map(parameterOf) };
-}
-
-function parameterOf(value: unknown): SqliteValue {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  if (typeof value === 'object' && 'h' in value && typeof value.h === 'string')
-    return new Uint8Array(Buffer.from(value.h, 'hex'));
-  throw malformed();
-}
-
-function malformed(): Error {
-  return new Error('the call is malformed: SQLITE_MISUSE');
 }
