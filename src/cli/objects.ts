@@ -1,4 +1,5 @@
 /** `edgehost objects list`: what the stateful objects of an account have stored, from the management API of a host. */
+import { isObject } from '../quotas/schema/describe.js';
 import { accountUrl, ask, TOKEN, tokenOf, urlBelow } from './management/account-api.js';
 import type { Syntax } from './terminal/arguments.js';
 import { CommandError, type CommandIo, command } from './terminal/command.js';
@@ -89,16 +90,12 @@ function apiOf(account: URL, io: CommandIo): Api {
 }
 
 function isAnswer<T>(answer: unknown, kinds: KindsOf<T>): answer is Answer<T> {
-  if (!isRecord(answer) || !Array.isArray(answer.result) || !isRecord(answer.result_info)) return false;
+  if (!isObject(answer) || !Array.isArray(answer.result) || !isObject(answer.result_info)) return false;
   const { cursor = '', total_pages: pages = 0 } = answer.result_info;
   if (typeof cursor !== 'string' || typeof pages !== 'number') return false;
   return answer.result.every(
-    each => isRecord(each) && Object.entries(kinds).every(([name, kind]) => typeof each[name] === kind),
+    each => isObject(each) && Object.entries(kinds).every(([name, kind]) => typeof each[name] === kind),
   );
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 async function namespacesOf(api: Api): Promise<Namespace[]> {

@@ -36,7 +36,7 @@ export function checkPrefix(value: unknown): string | undefined {
 
 export function checkCacheTtl(operation: KvOperation, value: unknown): void {
   const least = KV_LIMITS.minCacheTtlSeconds;
-  if (value === undefined || (isCount(value) && value >= least)) return;
+  if (value === undefined || (isInteger(value) && value >= least)) return;
   throw kvError(operation, 20001, `Invalid cache_ttl of ${shown(value)}. Cache TTL must be at least ${least}.`);
 }
 
@@ -76,7 +76,7 @@ export function checkExpiration({ expiration, expirationTtl }: UncheckedFields, 
   const least = KV_LIMITS.minTtlSeconds;
   if (expirationTtl !== undefined) {
     const what = `Invalid expiration_ttl of ${shown(expirationTtl)}.`;
-    if (!isCount(expirationTtl) || expirationTtl <= 0) {
+    if (!isInteger(expirationTtl) || expirationTtl <= 0) {
       throw kvError('PUT', 20001, `${what} Please specify integer greater than 0.`);
     }
     if (expirationTtl < least) {
@@ -86,7 +86,7 @@ export function checkExpiration({ expiration, expirationTtl }: UncheckedFields, 
   }
   if (expiration === undefined) return undefined;
   const what = `Invalid expiration of ${shown(expiration)}.`;
-  if (!isCount(expiration) || expiration <= seconds) {
+  if (!isInteger(expiration) || expiration <= seconds) {
     throw kvError(
       'PUT',
       20001,
@@ -109,7 +109,7 @@ export function checkString(method: KvMethod, what: string, value: unknown): str
   throw new TypeError(`${method}: ${what} is ${describe(value)}, it must be a string`);
 }
 
-function isCount(value: unknown): value is number {
+function isInteger(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value);
 }
 

@@ -2,6 +2,7 @@
 
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
+import { isCount } from '../../quotas/schema/is-count.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall } from '../service.js';
@@ -84,9 +85,7 @@ function checkSend(method: Method, args: unknown, defaultSeconds: number): Check
   const messages = listed.map(message => {
     if (!isObject(message)) throw malformed(method);
     const { t: contentType, n: length, d } = message;
-    if (!isContentType(contentType) || typeof length !== 'number' || !Number.isSafeInteger(length) || length < 0) {
-      throw malformed(method);
-    }
+    if (!isContentType(contentType) || !isCount(length)) throw malformed(method);
     lengths.push(length);
     return { contentType, delayMs: (checkDelay(method, d) ?? seconds) * 1000 };
   });

@@ -1,6 +1,7 @@
 /** Checks of what a function has written into the arguments of a call. */
 import { isIP } from 'node:net';
 import { isObject } from '../../quotas/schema/describe.js';
+import { isCount } from '../../quotas/schema/is-count.js';
 import { type ConnectArguments, type FinishArguments, type StartTlsArguments, TRANSPORTS } from './calls.js';
 
 /** Names of DNS, with the underscores that some have, and addresses. Nothing else is looked up. */
@@ -40,10 +41,6 @@ function checkPort(value: unknown): number {
   throw new TypeError(
     `Cannot connect: the port is ${typeof value === 'number' ? value : typeof value}, expected a whole number from 1 to 65535`,
   );
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function malformed(): TypeError {

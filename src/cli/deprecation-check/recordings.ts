@@ -2,6 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 import { open, readFile, stat } from 'node:fs/promises';
+import { isObject } from '../../quotas/schema/describe.js';
 import type { AuditedRequest } from './requests.js';
 
 /** V8 has no longer strings, and a HAR is parsed as one. */
@@ -123,11 +124,7 @@ function firstText(record: unknown, request: unknown, names: readonly string[]):
 }
 
 function member(value: unknown, name: string): unknown {
-  return isRecord(value) ? value[name] : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
+  return isObject(value) ? value[name] : undefined;
 }
 
 /** undefined when it is not JSON. */

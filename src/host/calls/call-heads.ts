@@ -12,19 +12,20 @@ import {
 } from '../../bindings/function/calls.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { isObject } from '../../quotas/schema/describe.js';
+import { isCount } from '../../quotas/schema/is-count.js';
 
 /** @throws TypeError for what no client of ours sends, RangeError for what is too large */
 export function checkCall(args: unknown): CallArguments {
   if (!isObject(args)) throw malformed('call');
   const { i, q, n, p, g, f } = args;
-  if (![i, q, n].every(number => number === undefined || isNumber(number))) throw malformed('call');
+  if (![i, q, n].every(number => number === undefined || isCount(number))) throw malformed('call');
   if (i !== undefined && q !== undefined) throw malformed('call');
   if (!Array.isArray(p) || !p.every(name => typeof name === 'string')) throw malformed('call');
   if (p.length > MAX_PATH) throw new TypeError(`RPC pipelined property path is too deep (max ${MAX_PATH}).`);
   return {
-    ...(isNumber(i) && { i }),
-    ...(isNumber(q) && { q }),
-    ...(isNumber(n) && { n }),
+    ...(isCount(i) && { i }),
+    ...(isCount(q) && { q }),
+    ...(isCount(n) && { n }),
     p,
     ...(g === true && { g }),
     ...formOf(args, 'call'),
@@ -43,7 +44,7 @@ export function checkAnswer(text: string): CallAnswer {
   }
   if (!isObject(head)) throw malformed('answer');
   const { f, k, l } = head;
-  if (k !== undefined && !(Array.isArray(k) && k.length <= MAX_REFERENCES && k.every(isNumber))) {
+  if (k !== undefined && !(Array.isArray(k) && k.length <= MAX_REFERENCES && k.every(isCount))) {
     throw malformed('answer');
   }
   if (l === true) return { l };
@@ -63,7 +64,7 @@ function formOf({ b, s }: Readonly<Record<string, unknown>>, what: string): Body
   if (!Array.isArray(b) || b.length > MAX_SEQUENCES + 1) throw malformed(what);
   let bytes = 0;
   for (const length of b) {
-    if (!isNumber(length)) throw malformed(what);
+    if (!isCount(length)) throw malformed(what);
     bytes += length;
   }
   if (bytes > MAX_CALL_BYTES) throw tooLarge(what, bytes);
@@ -77,11 +78,7 @@ function referencesOf(f: unknown, what: string): { readonly f?: readonly SentRef
 }
 
 function isReference(value: unknown): value is SentReference {
-  return isObject(value) && (isNumber(value.x) ? value.i === undefined : isNumber(value.i) && value.x === undefined);
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+  return isObject(value) && (isCount(value.x) ? value.i === undefined : isCount(value.i) && value.x === undefined);
 }
 
 function malformed(what: string): TypeError {

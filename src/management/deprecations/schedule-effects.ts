@@ -1,5 +1,6 @@
 /** The one place where the schedule shows in requests and answers: which are refused, what leaves them, what is announced. */
 
+import { isObject } from '../../quotas/schema/describe.js';
 import { isDnsCause } from '../http/codes.js';
 import { ApiError, type ErrorItem, errorItem } from '../http/envelope.js';
 import { fillPath, type PathParams } from '../http/path-table.js';
@@ -79,10 +80,6 @@ function leaveOut(result: unknown, row: ScheduledRow): unknown {
 
 function omit(object: Readonly<Record<string, unknown>>, fields: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.includes(name)));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null;
 }
 
 /** A path with the parameters of the request; where a segment was renamed, the same path with the new one. */

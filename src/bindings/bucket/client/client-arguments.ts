@@ -1,6 +1,7 @@
 /** Turns the arguments of bucket calls into plain data and bytes. They are not checked here: wrong ones go to the service unchanged. */
 
 import type { ClientStream } from '../../client-platform.js';
+import { isRecord } from '../../is-record.js';
 import type { WireHeaders } from './calls.js';
 import { HTTP_FIELDS } from './client-object.js';
 import type { ClientHeaders } from './client-platform.js';
@@ -71,10 +72,6 @@ function isBlob(value: unknown): value is BlobLike {
 export function fields(method: string, options: unknown): Record<string, unknown> {
   if (isRecord(options)) return options;
   throw new TypeError(`${method}: the options are of type ${typeof options}, they must be an object`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function isHeaders(value: unknown): value is ClientHeaders {

@@ -1,5 +1,6 @@
 /** Turns the arguments of calls of a namespace into plain data and bytes. */
 import type { ClientStream } from '../../client-platform.js';
+import { isRecord } from '../../is-record.js';
 import type { KvMethod } from '../errors.js';
 
 type ValueType = 'text' | 'json' | 'arrayBuffer' | 'stream';
@@ -63,8 +64,4 @@ function isArrayBuffer(value: object): value is ArrayBuffer {
 /** Any implementation of streams counts, as long as it can be read. */
 function isStream<Stream extends ClientStream>(value: object): value is Stream {
   return 'getReader' in value && typeof value.getReader === 'function';
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -1,10 +1,11 @@
 import { readAll, wholeBuffer } from '../../client-bytes.js';
 import { jsonOf } from '../../client-json.js';
 import type { ClientPlatform, ClientReply, ClientStream } from '../../client-platform.js';
+import { isRecord } from '../../is-record.js';
 import { checkKeyCount, checkKeyText, checkLength, checkMetadataSize } from '../check-text.js';
 import { kvError } from '../errors.js';
 import type { WireArguments, WireValue, WireValues } from './calls.js';
-import { bodyOf, type GetOptions, getOptions, isBulkType, isRecord, keyOf, wireNumber } from './client-arguments.js';
+import { bodyOf, type GetOptions, getOptions, isBulkType, keyOf, wireNumber } from './client-arguments.js';
 import { type ListedKeys, pageOf } from './client-list.js';
 
 /**

@@ -2,6 +2,7 @@
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
+import { isCount } from '../../../quotas/schema/is-count.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
@@ -239,10 +240,6 @@ function useOf(
     throw new TypeError(`The function has no class ${describe(className)} of objects`);
   const ref: ObjectRef = { account, functionName, className, id };
   return { ref, user };
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Whether the id of the object was made from the name; undefined for an object that does not know it. */

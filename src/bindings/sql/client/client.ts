@@ -1,6 +1,7 @@
 import { isSparseIndex, makeSparse } from '../../../quotas/host/chosen-names.js';
 import { readAll } from '../../client-bytes.js';
 import type { ClientPlatform, ClientStream } from '../../client-platform.js';
+import { isRecord } from '../../is-record.js';
 import {
   SAME_SQL,
   type WireAnswer,
@@ -108,7 +109,7 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
       run: all,
       async raw(options?: unknown): Promise<unknown> {
         const [c, r] = await rows();
-        const hasNames = isObject(options) && (options as { readonly columnNames?: unknown }).columnNames === true;
+        const hasNames = isRecord(options) && options.columnNames === true;
         return hasNames ? [c, ...r] : r;
       },
     };
@@ -127,7 +128,7 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
       const parts: StatementParts[] = [];
       for (let at = 0; at < given.length; at++) {
         const known: unknown = given[at];
-        const found = isObject(known) ? statements.get(known) : undefined;
+        const found = isRecord(known) ? statements.get(known) : undefined;
         if (found === undefined) throw new TypeErrorCtor(`batch(): element ${at} is no statement of this database`);
         parts[at] = found;
       }
@@ -181,10 +182,6 @@ function sqlError(prefix: string, text: string): Error {
 
 function isFailure(answer: WireAnswer): answer is WireFailure {
   return !isArray(answer) && 'e' in (answer as object);
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 function resultOf([columns, rows, duration, changes, lastRowId, hasChanged]: WireResult, size: number): object {
