@@ -23,7 +23,22 @@ export const MAX_CLOSE_BYTES = 125;
 /** What a Lost says, at most. */
 export const MAX_LOST_BYTES = 1024;
 
+/** Close codes (RFC 6455, 7.4.1). None and Lost are never sent: they tell how a connection has ended. */
+export enum CloseCode {
+  GoingAway = 1001,
+  /** The close has no code. */
+  None = 1005,
+  /** The connection has ended without a close. */
+  Lost = 1006,
+  TooBig = 1009,
+  Internal = 1011,
+  /** The account holds too much. */
+  TryAgain = 1013,
+}
+
 /** The close codes that an end may send (RFC 6455, 7.4; those that stand for something else are never sent). */
 export function isSendableCode(code: number): boolean {
-  return code >= 1000 && code <= 4999 && code !== 1004 && code !== 1005 && code !== 1006 && code !== 1015;
+  return (
+    code >= 1000 && code <= 4999 && code !== 1004 && code !== CloseCode.None && code !== CloseCode.Lost && code !== 1015
+  );
 }

@@ -4,12 +4,11 @@ import type { CallWork } from '../../quotas/host/call-work.js';
 import { bodyChunks } from '../body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import type { BridgeOwner } from './bridge-owner.js';
+import { CloseCode } from './calls.js';
 import type { SocketBridge } from './socket-bridge.js';
 
 /** What is behind a link: a connection, or another part of this host. */
 export type OutgoingBridge = Pick<SocketBridge, 'receive' | 'resume' | 'deafen' | 'end'>;
-
-const GOING_AWAY_CODE = 1001;
 
 export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
   readonly #bridge: OutgoingBridge;
@@ -35,10 +34,10 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
     // The invocation is over, or has given the call up.
     signal.addEventListener(
       'abort',
-      guarded(() => this.#bridge.end(GOING_AWAY_CODE, '')),
+      guarded(() => this.#bridge.end(CloseCode.GoingAway, '')),
       { once: true },
     );
-    if (signal.aborted) this.#bridge.end(GOING_AWAY_CODE, '');
+    if (signal.aborted) this.#bridge.end(CloseCode.GoingAway, '');
     else this.#bridge.resume();
     detached(this.#send());
   }
@@ -62,7 +61,7 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
       // What is no record has closed the connection; and of a call that has failed there is nobody to tell.
     }
     // A function that has ended without a word has nobody left to speak for it.
-    this.#bridge.end(GOING_AWAY_CODE, '');
+    this.#bridge.end(CloseCode.GoingAway, '');
   }
 
   // --- BridgeOwner ---

@@ -9,7 +9,7 @@ import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { AccountPace, type PacedSocket } from './account-pace.js';
 import { countAssembly } from './assembly-budget.js';
 import type { BridgeOwner, BridgeWork, MessageOwner } from './bridge-owner.js';
-import { RECORD_HEAD_BYTES, RecordKind } from './calls.js';
+import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
 import { SOCKET_BOUNDS } from './ws-options.js';
 
@@ -27,12 +27,6 @@ const MESSAGE_MS = 0.004;
 const UNMEASURED_MS = 0.5;
 /** A longer message is not copied into one buffer with others. */
 const COPIED_BYTES = 16 * 1024;
-const NO_CODE = 1005;
-const LOST_CODE = 1006;
-/** To a client whose account holds too much. */
-const TRY_AGAIN_CODE = 1013;
-const TOO_BIG_CODE = 1009;
-const INTERNAL_CODE = 1011;
 
 export class SocketBridge implements PacedSocket {
   readonly #ws: WebSocket;
@@ -171,7 +165,7 @@ export class SocketBridge implements PacedSocket {
     this.#chunkBytes = bytes;
     if (!countAssembly(this.#work.owner, bytes)) {
       this.#failure = 'The account holds too much of messages that are not whole';
-      this.#ws.close(TRY_AGAIN_CODE);
+      this.#ws.close(CloseCode.TryAgain);
       this.#ws.terminate();
       return false;
     }
@@ -307,7 +301,7 @@ export class SocketBridge implements PacedSocket {
       this.#reader ??= this.#createReader();
       this.#reader.read(bytes);
     } catch (error) {
-      this.end(error instanceof RecordError && error.isTooLong ? TOO_BIG_CODE : INTERNAL_CODE, '');
+      this.end(error instanceof RecordError && error.isTooLong ? CloseCode.TooBig : CloseCode.Internal, '');
       throw error;
     } finally {
       this.#socket.uncork();
@@ -333,7 +327,7 @@ export class SocketBridge implements PacedSocket {
   /** Ends it at once: the other end does not take what is sent. */
   drop(why: string): void {
     this.#failure = why;
-    this.#ws.close(TRY_AGAIN_CODE);
+    this.#ws.close(CloseCode.TryAgain);
     this.#ws.terminate();
   }
 
@@ -375,12 +369,12 @@ export class SocketBridge implements PacedSocket {
     countAssembly(this.#work.owner, -this.#assemblyBytes);
     this.#assemblyBytes = 0;
     this.#count();
-    const isClean = code !== LOST_CODE;
+    const isClean = code !== CloseCode.Lost;
     if ('message' in this.#owner) {
       this.#owner.ended(code, reason.toString(), isClean ? '' : this.#failure);
       return;
     }
-    const record = isClean ? closeRecord(code === NO_CODE ? 0 : code, reason) : lostRecord(this.#failure);
+    const record = isClean ? closeRecord(code === CloseCode.None ? 0 : code, reason) : lostRecord(this.#failure);
     this.#owner.records(record, 0);
     this.#owner.closed(isClean);
   }

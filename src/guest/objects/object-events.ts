@@ -3,6 +3,7 @@ import type { ReceivedCall } from '../../bindings/function/calls.ts';
 import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
 import type { SocketEventHead } from '../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../bindings/service-id.ts';
+import { CloseCode } from '../../bindings/websocket/calls.ts';
 import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent, op } from '../bridge.ts';
@@ -254,13 +255,12 @@ function deliverSocket(
   else if (kind === TEXT) call(invocation, object, 'webSocketMessage', [socket, decodeUtf8WithBom(bytes)], answer);
   else if (kind === BINARY) call(invocation, object, 'webSocketMessage', [socket, bufferOf(bytes)], answer);
   else if (kind === CLOSE) {
-    const why = c === LOST_CODE && r === '' ? 'WebSocket disconnected without sending Close frame.' : r;
-    call(invocation, object, 'webSocketClose', [socket, c, why, c !== LOST_CODE], answer);
+    const why = c === CloseCode.Lost && r === '' ? 'WebSocket disconnected without sending Close frame.' : r;
+    call(invocation, object, 'webSocketClose', [socket, c, why, c !== CloseCode.Lost], answer);
   } else call(invocation, object, 'webSocketError', [socket, new ErrorCtor(r)], answer);
 }
 
 const NOTHING = new Uint8ArrayCtor(0);
-const LOST_CODE = 1006;
 
 /** Calls a handler of the instance; `answer` gets what it answered when the output gate is open. */
 function call(

@@ -1,5 +1,5 @@
 /** WebSocket, for sockets of pairs and of connections alike. @see https://websockets.spec.whatwg.org/#the-websocket-interface */
-import { isSendableCode } from '../../bindings/websocket/calls.ts';
+import { CloseCode, isSendableCode } from '../../bindings/websocket/calls.ts';
 import { ErrorCtor, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import { bufferOf, copyOf, isBufferSource } from '../web/base/buffers.ts';
@@ -31,9 +31,6 @@ const CLOSED = 3;
 /** No message is longer; the host has a limit of its own. */
 const MAX_MESSAGE_BYTES = 32 * 1024 * 1024;
 const MAX_REASON_BYTES = 123;
-/** What an event says of a close without a code, and of a connection that has ended without a close. RFC 6455, 7.4.1. */
-const NO_CODE = 1005;
-const LOST_CODE = 1006;
 
 const BINARY_TYPES = ['blob', 'arraybuffer'] as const;
 type BinaryType = (typeof BINARY_TYPES)[number];
@@ -103,7 +100,9 @@ export class SocketState implements LinkOwner {
     // A close is always answered.
     if (this.readyState !== CLOSING) this.link?.close(code, '');
     this.readyState = CLOSED;
-    this.#fire(new CloseEvent('close', { __proto__: null, code: code === 0 ? NO_CODE : code, reason, wasClean: true }));
+    this.#fire(
+      new CloseEvent('close', { __proto__: null, code: code === 0 ? CloseCode.None : code, reason, wasClean: true }),
+    );
   }
 
   onLost(reason: string): void {
@@ -111,7 +110,7 @@ export class SocketState implements LinkOwner {
     this.readyState = CLOSED;
     const message = reason === '' ? 'The connection was lost' : reason;
     this.#fire(new ErrorEvent('error', { __proto__: null, message, error: new ErrorCtor(message) }));
-    this.#fire(new CloseEvent('close', { __proto__: null, code: LOST_CODE, reason: '', wasClean: false }));
+    this.#fire(new CloseEvent('close', { __proto__: null, code: CloseCode.Lost, reason: '', wasClean: false }));
   }
 
   opened(link: HostLink, protocol: string): void {

@@ -3,6 +3,7 @@
 import type { ObjectEventHead } from '../../bindings/objects/calls.js';
 import { SOCKET_LIMITS, type SocketEventHead } from '../../bindings/objects/socket-calls.js';
 import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
+import { CloseCode } from '../../bindings/websocket/calls.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -21,9 +22,6 @@ const RETRY_MS = 50;
 const MAX_RETRIES = 200;
 /** The sockets of which one event says that the host has answered them. */
 const MAX_TOLD = 1000;
-const GOING_AWAY_CODE = 1001;
-const TRY_AGAIN_CODE = 1013;
-const INTERNAL_CODE = 1011;
 const GOING_AWAY: ReadonlySet<string> = new Set(['EDGE_FUNCTION_UNLOADED', 'EDGE_ACCOUNT_REMOVED', 'EDGE_CLOSED']);
 
 export class ObjectSockets implements SocketKeeper<SleepingSocket> {
@@ -141,7 +139,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
   #close(socket: SleepingSocket, error: unknown): void {
     const code = errorCode(error) ?? '';
     const isBusy = code === 'EDGE_OVERLOADED' || code === 'EDGE_TIMEOUT';
-    socket.forget(GOING_AWAY.has(code) ? GOING_AWAY_CODE : isBusy ? TRY_AGAIN_CODE : INTERNAL_CODE, code);
+    socket.forget(GOING_AWAY.has(code) ? CloseCode.GoingAway : isBusy ? CloseCode.TryAgain : CloseCode.Internal, code);
     this.remove(socket);
   }
 

@@ -4,15 +4,11 @@
  */
 
 import type { BridgeOwner, BridgeWork, MessageOwner } from '../../bindings/websocket/bridge-owner.js';
-import { RecordKind } from '../../bindings/websocket/calls.js';
+import { CloseCode, RecordKind } from '../../bindings/websocket/calls.js';
 import { MessageParts } from '../../bindings/websocket/message-parts.js';
 import type { OutgoingBridge } from '../../bindings/websocket/outgoing-link.js';
 import { closeRecord, lostRecord, RecordReader } from '../../bindings/websocket/record-codec.js';
 import type { SocketEnd } from './socket-end.js';
-
-const NO_CODE = 1005;
-const LOST_CODE = 1006;
-const GOING_AWAY_CODE = 1001;
 
 export class PairedEnd implements SocketEnd {
   /** What the other end speaks with. */
@@ -40,7 +36,7 @@ export class PairedEnd implements SocketEnd {
     this.#maxMessageBytes = maxMessageBytes;
     this.#reader = new RecordReader(maxMessageBytes, {
       message: () => {},
-      close: (code, reason) => this.#over(code === 0 ? NO_CODE : code, reason, ''),
+      close: (code, reason) => this.#over(code === 0 ? CloseCode.None : code, reason, ''),
     });
     this.far = this.#createFar();
   }
@@ -48,7 +44,7 @@ export class PairedEnd implements SocketEnd {
   #createFar(): OutgoingBridge {
     const reader = new RecordReader(this.#maxMessageBytes, {
       message: (part, isBinary, isLast) => this.#received(part, isBinary, isLast),
-      close: (code, reason) => this.#over(code === 0 ? NO_CODE : code, reason, ''),
+      close: (code, reason) => this.#over(code === 0 ? CloseCode.None : code, reason, ''),
     });
     return {
       receive: bytes => {
@@ -56,7 +52,7 @@ export class PairedEnd implements SocketEnd {
         try {
           reader.read(bytes);
         } catch (error) {
-          this.#over(LOST_CODE, '', error instanceof Error ? error.message : 'What was sent is no message');
+          this.#over(CloseCode.Lost, '', error instanceof Error ? error.message : 'What was sent is no message');
           throw error;
         }
         return !this.#isBlocked;
@@ -72,7 +68,7 @@ export class PairedEnd implements SocketEnd {
     if (isLast) {
       if (!this.#near.message(this.#parts.whole(part), isBinary)) this.#isBlocked = true;
     } else if (!this.#parts.keep(part))
-      this.#over(LOST_CODE, '', 'The account holds too much of messages that are not whole');
+      this.#over(CloseCode.Lost, '', 'The account holds too much of messages that are not whole');
   }
 
   // --- SocketEnd ---
@@ -98,11 +94,11 @@ export class PairedEnd implements SocketEnd {
   }
 
   end(code: number, reason: string): void {
-    this.#over(code === 0 ? GOING_AWAY_CODE : code, reason, '');
+    this.#over(code === 0 ? CloseCode.GoingAway : code, reason, '');
   }
 
   drop(why: string): void {
-    this.#over(LOST_CODE, '', why);
+    this.#over(CloseCode.Lost, '', why);
   }
 
   /** Both ends learn of it. */
@@ -110,9 +106,9 @@ export class PairedEnd implements SocketEnd {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#parts.drop();
-    const isClean = code !== LOST_CODE;
+    const isClean = code !== CloseCode.Lost;
     this.#owner.records(
-      isClean ? closeRecord(code === NO_CODE ? 0 : code, Buffer.from(reason)) : lostRecord(failure),
+      isClean ? closeRecord(code === CloseCode.None ? 0 : code, Buffer.from(reason)) : lostRecord(failure),
       0,
     );
     this.#owner.closed(isClean);

@@ -7,7 +7,7 @@
 
 import { SOCKET_EVENTS } from '../../bindings/objects/socket-calls.js';
 import type { MessageOwner } from '../../bindings/websocket/bridge-owner.js';
-import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
+import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import { RecordError, recordHead } from '../../bindings/websocket/record-codec.js';
 import type { SocketKeeper } from './keeper.js';
 import type { SocketEnd } from './socket-end.js';
@@ -27,7 +27,6 @@ const MAX_WAITING_BYTES = 256 * 1024;
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 /** Of a message that waits, beside its bytes. */
 const EVENT_BYTES = 256;
-const LOST_CODE = 1006;
 
 export class SleepingSocket implements MessageOwner {
   readonly id: number;
@@ -84,14 +83,14 @@ export class SleepingSocket implements MessageOwner {
 
   /** It is not connected, and will not be. */
   drop(): void {
-    if (this.isPending) this.ended(LOST_CODE, '', '');
+    if (this.isPending) this.ended(CloseCode.Lost, '', '');
   }
 
   connect(endFor: (owner: MessageOwner) => SocketEnd): void {
     this.#isTaken = true;
     if (!this.isPending) {
       // It was closed meanwhile, with all sockets of its function.
-      endFor(DEAF).end(GOING_AWAY_CODE, '');
+      endFor(DEAF).end(CloseCode.GoingAway, '');
       return;
     }
     const end = endFor(this);
@@ -229,7 +228,6 @@ export class SleepingSocket implements MessageOwner {
   }
 }
 
-const GOING_AWAY_CODE = 1001;
 const DEAF: MessageOwner = { message: () => true, ended: () => {}, drained: () => {} };
 
 function sizeOf({ data, reason = '' }: SocketEvent): number {

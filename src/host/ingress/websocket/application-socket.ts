@@ -1,6 +1,7 @@
 /** A sleeping WebSocket whose other end the application has: its request to an object, or to a function that has passed it on, was answered with it. */
 import { headerOf } from '../../../bindings/cache/header-values.js';
 import type { BridgeOwner, MessageOwner } from '../../../bindings/websocket/bridge-owner.js';
+import { CloseCode } from '../../../bindings/websocket/calls.js';
 import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
@@ -8,8 +9,6 @@ import type { AnswerBody, RequestBodySource } from '../../invocation/response-si
 import { PairedEnd } from '../../sleeping/paired-end.js';
 import type { SleepingSocket } from '../../sleeping/sleeping-socket.js';
 import { FunctionSocket, type FunctionSocketOwner } from './function-socket.js';
-
-const GOING_AWAY_CODE = 1001;
 
 /** @param headers of the answer, names and values in turn */
 export function applicationSocket(sleeping: SleepingSocket, headers: readonly string[]): FunctionSocket {
@@ -53,7 +52,7 @@ class ApplicationLink implements FunctionSocketOwner, AnswerBody, BridgeOwner {
 
   socketClosed(): void {
     this.isOutgoingOver = true;
-    this.#far?.end(GOING_AWAY_CODE, '');
+    this.#far?.end(CloseCode.GoingAway, '');
   }
 
   write(bytes: Uint8Array): number {

@@ -4,6 +4,7 @@
  */
 
 import type { BridgeOwner } from '../../../bindings/websocket/bridge-owner.js';
+import { CloseCode } from '../../../bindings/websocket/calls.js';
 import type { SocketBridge } from '../../../bindings/websocket/socket-bridge.js';
 import { SocketBridge as Bridge } from '../../../bindings/websocket/socket-bridge.js';
 import { EdgeError } from '../../../quotas/errors.js';
@@ -13,8 +14,6 @@ import type { AnswerBody, RequestBodySource } from '../../invocation/response-si
 import type { Switched } from './handshake.js';
 
 const MAX_PIECE_BYTES = 64 * 1024;
-const GOING_AWAY_CODE = 1001;
-const INTERNAL_CODE = 1011;
 /** What ends functions in order. */
 const GOING_AWAY: ReadonlySet<string> = new Set(['EDGE_FUNCTION_UNLOADED', 'EDGE_ACCOUNT_REMOVED', 'EDGE_CLOSED']);
 
@@ -56,17 +55,17 @@ export class ClientLink implements BridgeOwner, RequestBodySource {
       }
     }
     // All that was to be said is said by records: what ends without a close has nobody left to speak for it.
-    if (this.#body.incoming === 'ended') this.#bridge.end(GOING_AWAY_CODE, '');
+    if (this.#body.incoming === 'ended') this.#bridge.end(CloseCode.GoingAway, '');
   }
 
   /** The function has ended with an error: the client is told its code. */
   fail(error: EdgeError): void {
-    this.#bridge.end(GOING_AWAY.has(error.code) ? GOING_AWAY_CODE : INTERNAL_CODE, error.code);
+    this.#bridge.end(GOING_AWAY.has(error.code) ? CloseCode.GoingAway : CloseCode.Internal, error.code);
   }
 
   /** The host is about to close. The function gets the close as that of its client. */
   goAway(): void {
-    this.#bridge.end(GOING_AWAY_CODE, 'EDGE_CLOSED');
+    this.#bridge.end(CloseCode.GoingAway, 'EDGE_CLOSED');
   }
 
   #refuse(error: unknown): void {

@@ -3,7 +3,7 @@
  * no network in between.
  */
 
-import { isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
+import { CloseCode, isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
 import { MessageParts } from '../../../bindings/websocket/message-parts.js';
 import { closeRecord, RecordReader, recordHead } from '../../../bindings/websocket/record-codec.js';
 import { EdgeError } from '../../../quotas/errors.js';
@@ -45,8 +45,6 @@ export interface FunctionSocketOwner {
 
 const MAX_PIECE_BYTES = 64 * 1024;
 const MAX_REASON_BYTES = 123;
-const NO_CODE = 1005;
-const LOST_CODE = 1006;
 
 /** One end of a WebSocket whose other end is a function. Events: {@link FunctionSocketEvents}, by `addEventListener`. */
 export class FunctionSocket extends EventTarget implements RequestBodySource {
@@ -78,7 +76,7 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
     this.#parts = new MessageParts(share, bytes => share.bytes.countBuffers(bytes));
     this.#reader = new RecordReader(maxMessageBytes, {
       message: (part, isBinary, isLast) => this.#received(part, isBinary, isLast),
-      close: (code, reason) => this.#closed(code === 0 ? NO_CODE : code, reason, true),
+      close: (code, reason) => this.#closed(code === 0 ? CloseCode.None : code, reason, true),
     });
     invocation.source = this;
   }
@@ -134,15 +132,15 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
           { cause },
         );
         this.#invocation.refuseAnswer(error, 'exception');
-        this.#closed(LOST_CODE, '', false);
+        this.#closed(CloseCode.Lost, '', false);
       }
     }
-    if (this.#body.incoming !== 'open') this.#closed(LOST_CODE, '', false);
+    if (this.#body.incoming !== 'open') this.#closed(CloseCode.Lost, '', false);
   }
 
   /** The function has ended with an error. */
   fail(error: EdgeError): void {
-    this.#closed(LOST_CODE, error.code, false);
+    this.#closed(CloseCode.Lost, error.code, false);
   }
 
   #received(part: Buffer, isBinary: boolean, isLast: boolean): void {
@@ -151,7 +149,7 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
       if (this.#parts.keep(part)) return;
       const error = new EdgeError('EDGE_OVERLOADED', 'The account holds too much of messages that are not whole');
       this.#invocation.refuseAnswer(error, 'exception');
-      this.#closed(LOST_CODE, '', false);
+      this.#closed(CloseCode.Lost, '', false);
       return;
     }
     const whole = this.#parts.whole(part);
@@ -166,7 +164,7 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
     const { exchange } = this.#invocation;
     // A close is always answered; the function's own is, by what it has sent.
     if (!exchange.isOutgoingOver) {
-      exchange.write(closeRecord(code === NO_CODE || !wasClean ? 0 : code, Buffer.alloc(0)));
+      exchange.write(closeRecord(code === CloseCode.None || !wasClean ? 0 : code, Buffer.alloc(0)));
       exchange.end();
     }
     this.#body.stopReading('The WebSocket is closed');

@@ -1,6 +1,7 @@
 /** What tails get of an invocation that is over, in the shape that tail functions of hosted platforms get. */
 import { SOCKET_EVENTS, type SocketEventHead } from '../../../bindings/objects/socket-calls.js';
 import type { FetchChain } from '../../../bindings/service.js';
+import { CloseCode } from '../../../bindings/websocket/calls.js';
 import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
 import type { InvocationOutcome, LogLevel } from '../../events.js';
@@ -198,14 +199,13 @@ const SOCKET_TYPES: Readonly<Record<string, TraceSocketEvent['webSocketEventType
   [SOCKET_EVENTS.close]: 'close',
   [SOCKET_EVENTS.error]: 'error',
 };
-const LOST_CODE = 1006;
 
 /** The head is a letter and JSON of SocketEventHead. */
 function socketEventOf(head: string): TraceSocketEvent {
   const webSocketEventType = SOCKET_TYPES[head.slice(0, 1)] ?? 'message';
   if (webSocketEventType !== 'close') return { webSocketEventType };
   const { c: code = 0 }: SocketEventHead = JSON.parse(head.slice(1)); // written by this process
-  return { webSocketEventType, code, wasClean: code !== LOST_CODE };
+  return { webSocketEventType, code, wasClean: code !== CloseCode.Lost };
 }
 
 const MAX_URL = 16 * 1024;
