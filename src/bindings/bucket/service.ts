@@ -1,4 +1,5 @@
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../cancel-body.js';
 import type { CompatibilityFlag } from '../compatibility-flags.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
@@ -147,7 +148,7 @@ async function put(
     ...(call.body === null || call.body instanceof Uint8Array ? undefined : { signal: call.signal }),
     bounds: limits,
   };
-  const object = await bucket.put(key, call.body ?? NOTHING, options, call.work);
+  const object = await bucket.put(key, call.body ?? NO_BYTES, options, call.work);
   return { head: object === null ? null : wireObject(object) };
 }
 
@@ -241,8 +242,6 @@ async function abortUpload(bucket: BucketEngine, args: UncheckedFields, { work }
   await bucket.abortUpload(key, checkString('abortMultipartUpload', 'the uploadId', args.uploadId), work);
   return { head: null };
 }
-
-const NOTHING = new Uint8Array(0);
 
 function optionalString(args: UncheckedFields, name: string): string | undefined {
   const value = args[name];

@@ -2,6 +2,7 @@ import { detached } from '../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import { JoinedContents } from '../stored/join-contents.js';
@@ -135,7 +136,7 @@ async function put(
     signal: body === null || body instanceof Uint8Array ? undefined : call.signal,
     bounds: limits,
   };
-  await namespace.put(key, body ?? NOTHING, options, call.work);
+  await namespace.put(key, body ?? NO_BYTES, options, call.work);
   return DONE;
 }
 
@@ -198,5 +199,4 @@ const TEXT_BYTES = 8 * 1024;
 /** Those of several keys together: each of them is whole. */
 const TEXTS_BYTES = INLINE_BYTES;
 
-const NOTHING = new Uint8Array(0);
 const DONE: ServiceReply = { head: null };

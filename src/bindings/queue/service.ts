@@ -4,6 +4,7 @@ import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import { isCount } from '../../quotas/schema/is-count.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall } from '../service.js';
 import type { OutgoingMessage, QueueEngine } from './broker.js';
@@ -129,7 +130,7 @@ export function isContentType(value: unknown): value is QueueContentType {
 }
 
 async function wholeBody(body: ServiceBody | null, length: number): Promise<Uint8Array> {
-  const bytes = body === null || body instanceof Uint8Array ? (body ?? NOTHING) : await collect(body, length);
+  const bytes = body === null || body instanceof Uint8Array ? (body ?? NO_BYTES) : await collect(body, length);
   if (bytes.byteLength !== length) throw malformed('send');
   return bytes;
 }
@@ -142,10 +143,8 @@ async function collect(body: AsyncIterable<Uint8Array>, length: number): Promise
     bytes.set(chunk, at);
     at += chunk.byteLength;
   }
-  return at === length ? bytes : NOTHING;
+  return at === length ? bytes : NO_BYTES;
 }
-
-const NOTHING = new Uint8Array(0);
 
 function malformed(method: string): TypeError {
   return new TypeError(`${method}: the call is malformed`);

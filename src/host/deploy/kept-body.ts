@@ -8,6 +8,7 @@ import { detached } from '../../quotas/guarded.js';
 import { costOf } from '../../quotas/host/host-costs.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { threadQueue } from '../../quotas/host/threads.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 
 /** Shorter ones would save less than the record of their compression takes. */
 const MIN_BYTES = 1024;
@@ -45,7 +46,7 @@ export class KeptBody {
   async use(): Promise<Uint8Array> {
     this.#users++;
     const packed = this.#packed;
-    if (this.#bytes !== undefined || packed === undefined) return this.#bytes ?? NOTHING;
+    if (this.#bytes !== undefined || packed === undefined) return this.#bytes ?? NO_BYTES;
     this.#share.charge(costOf(this.#length, DECOMPRESSED_MB_MS));
     const bytes =
       this.#length <= SYNC_BYTES
@@ -79,5 +80,3 @@ export class KeptBody {
     }
   }
 }
-
-const NOTHING = new Uint8Array(0);

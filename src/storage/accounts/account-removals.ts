@@ -1,6 +1,7 @@
 /** The removal of accounts: first nothing finds their records any more, then the records go, in the background and over restarts. */
 import { EdgeError } from '../../quotas/errors.js';
 import { afterPrefix } from '../records/level-database.js';
+import { NO_BYTES } from '../records/no-bytes.js';
 import { recordKeys } from '../records/record-keys.js';
 import type { StorageContext } from '../storage-context.js';
 import type { StorageOwner } from '../storage-owner.js';
@@ -50,7 +51,7 @@ export class AccountRemovals {
     return sums.end(account, error, async () => {
       this.#underWay.add(account);
       try {
-        if (deleteData) await records.commit([{ type: 'put', key: removal, value: EMPTY }]);
+        if (deleteData) await records.commit([{ type: 'put', key: removal, value: NO_BYTES }]);
         await beside();
         if (!deleteData) return;
         for (const owner of this.#owners) await owner.detach?.(this.#storage, account);
@@ -86,5 +87,3 @@ export class AccountRemovals {
     throw new EdgeError('EDGE_CLOSED', 'The removal of data goes on when the storage is opened again');
   }
 }
-
-const EMPTY = new Uint8Array(0);

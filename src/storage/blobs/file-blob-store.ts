@@ -11,6 +11,7 @@ import { makePrivateDirectory, PRIVATE_FILE_MODE } from '../files/private-direct
 import { storageError } from '../files/storage-error.js';
 import { syncDirectory } from '../files/sync-directory.js';
 import { afterPrefix, type LevelOperation } from '../records/level-database.js';
+import { NO_BYTES } from '../records/no-bytes.js';
 import { recordKeys } from '../records/record-keys.js';
 import type { RecordStore } from '../records/record-store.js';
 import type { BlobReader, BlobStore, BlobWriter } from './blob-store.js';
@@ -135,7 +136,7 @@ export class FileBlobStore implements BlobStore {
     await makePrivateDirectory(join(this.#root, name));
     await Promise.all([
       syncDirectory(this.#root),
-      this.#records.commit([{ type: 'put', key: recordKeys.shard(name), value: new Uint8Array(0) }]),
+      this.#records.commit([{ type: 'put', key: recordKeys.shard(name), value: NO_BYTES }]),
     ]);
     this.#notes.push(name);
   }

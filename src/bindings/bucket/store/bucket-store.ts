@@ -2,6 +2,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StoredAccounting } from '../../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
 import { commitChange } from '../../stored/commit-change.js';
@@ -145,7 +146,7 @@ export class BucketStore implements BucketEngine {
           storageClass: options.storageClass ?? this.storageClass,
           ...(transferChecksum === undefined ? undefined : { transferChecksum }),
         };
-        const embedded = content.kind === 'small' ? content.bytes : new Uint8Array(0);
+        const embedded = content.kind === 'small' ? content.bytes : NO_BYTES;
         const stored: StoredObject = { object, body: blob ?? { kind: 'embedded', bytes: embedded } };
         const isNew = previous === undefined;
         return {

@@ -1,4 +1,5 @@
 import type { RecordOperation } from '../../../storage/records/counts.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import { INDEXED } from '../limits.js';
 import { bucketKeys } from './bucket-keys.js';
 
@@ -24,7 +25,7 @@ export function indexInsertOps(bucketId: string, key: string): RecordOperation[]
     key: bucketKeys.groups(bucketId, depth) + group,
     by: 1,
   }));
-  if (isLeaf) operations.push({ type: 'put', key: bucketKeys.leaves(bucketId, groups.length) + key, value: EMPTY });
+  if (isLeaf) operations.push({ type: 'put', key: bucketKeys.leaves(bucketId, groups.length) + key, value: NO_BYTES });
   return operations;
 }
 
@@ -57,5 +58,3 @@ export function entriesOf(key: string): { readonly groups: readonly string[]; re
 function isIndexed(depth: number, length: number): boolean {
   return depth < INDEXED.depths && length <= INDEXED.prefixCharacters;
 }
-
-const EMPTY = new Uint8Array(0);

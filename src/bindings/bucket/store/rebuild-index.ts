@@ -1,6 +1,7 @@
 import { countRecord } from '../../../storage/records/counts.js';
 import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { RecordStore } from '../../../storage/records/record-store.js';
 import { bucketKeys } from './bucket-keys.js';
 import { entriesOf } from './listing-index.js';
@@ -25,7 +26,7 @@ export async function rebuildIndexes(records: RecordStore): Promise<void> {
       const bucketId = objectKey.slice(objects.length, idEnd);
       const key = objectKey.slice(idEnd + 1);
       const entries = entriesOf(key);
-      if (entries.isLeaf) await batch.put(bucketKeys.leaves(bucketId, entries.groups.length) + key, EMPTY);
+      if (entries.isLeaf) await batch.put(bucketKeys.leaves(bucketId, entries.groups.length) + key, NO_BYTES);
       const its = entries.groups.map((group, depth) => bucketKeys.groups(bucketId, depth) + group);
       // Keys are sorted, so a group that does not have this one is complete.
       const over = groups.findIndex(({ recordKey }, depth) => recordKey !== its[depth]);
@@ -90,5 +91,3 @@ class Batch {
     await this.#records.commit(operations);
   }
 }
-
-const EMPTY = new Uint8Array(0);

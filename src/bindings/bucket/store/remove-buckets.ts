@@ -7,6 +7,7 @@ import { UNCOUNTED } from '../../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { BUCKET_LIMITS } from '../limits.js';
 import { bucketKeys } from './bucket-keys.js';
@@ -23,7 +24,7 @@ export async function detachBuckets(storage: StorageContext, account: string): P
   let operations: LevelOperation[] = [];
   for await (const { id, name } of storedBuckets(storage, account)) {
     operations.push(
-      { type: 'put', key: bucketKeys.removed(id), value: EMPTY },
+      { type: 'put', key: bucketKeys.removed(id), value: NO_BYTES },
       { type: 'del', key: bucketKeys.bucket(encodeURIComponent(account), name) },
     );
     if (operations.length < PAGE) continue;
@@ -82,5 +83,3 @@ function pages({ records }: StorageContext, prefix: string, work: CallWork): Asy
     ([key]) => key,
   );
 }
-
-const EMPTY = new Uint8Array(0);

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { EdgeError } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { ServiceBody } from '../../service.js';
@@ -211,7 +212,7 @@ export class AccountCaches implements CacheEngine {
       return await entries.write(
         entryHash(cache, url),
         { ...marker, bytes: overheadOf(marker) },
-        { kind: 'bytes', size: 0, bytes: new Uint8Array(0) },
+        { kind: 'bytes', size: 0, bytes: NO_BYTES },
         isWanted,
         work,
       );
@@ -231,7 +232,7 @@ export class AccountCaches implements CacheEngine {
       await entries.sums.store.end(PURGED);
       await context.records.commit(
         [
-          { type: 'put', key: cacheKeys.removed(entries.id), value: EMPTY },
+          { type: 'put', key: cacheKeys.removed(entries.id), value: NO_BYTES },
           { type: 'del', key },
           { type: 'del', key: cacheKeys.sum(entries.id) },
         ],
@@ -323,5 +324,3 @@ function variantHash({ cache, url, headers }: CacheQuery, names: readonly string
 function variantOf(vary: readonly (readonly [name: string, value: string])[]): string {
   return vary.map(([name, value]) => `${name}:${value.trim()}`).join('\n');
 }
-
-const EMPTY = new Uint8Array(0);

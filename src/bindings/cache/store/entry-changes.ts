@@ -3,6 +3,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { AccountSum, SumChange } from '../../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { cacheKeys } from './cache-keys.js';
 import { type EntryHead, encodeEntry } from './entry-codec.js';
@@ -105,7 +106,7 @@ export class EntryChanges {
     for (const blob of this.#dropped) this.#storage.collector.afterCommit(blob, work);
   }
 
-  #put(key: string, value: Uint8Array = EMPTY): void {
+  #put(key: string, value: Uint8Array = NO_BYTES): void {
     this.#operations.push({ type: 'put', key, value });
   }
 
@@ -113,5 +114,3 @@ export class EntryChanges {
     this.#operations.push({ type: 'del', key });
   }
 }
-
-const EMPTY = new Uint8Array(0);

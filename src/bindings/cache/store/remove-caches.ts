@@ -3,6 +3,7 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { cacheKeys, hashOf } from './cache-keys.js';
 import { decodeEntry } from './entry-codec.js';
@@ -16,7 +17,7 @@ export async function detachCaches({ records }: StorageContext, account: string)
   const store = (await records.get(key))?.toString();
   if (store === undefined) return;
   await records.commit([
-    { type: 'put', key: cacheKeys.removed(store), value: EMPTY },
+    { type: 'put', key: cacheKeys.removed(store), value: NO_BYTES },
     { type: 'del', key },
     { type: 'del', key: cacheKeys.sum(store) },
   ]);
@@ -106,5 +107,3 @@ export async function clearAllCaches(storage: StorageContext): Promise<void> {
   }
   await clearRemovedCaches(storage, () => {});
 }
-
-const EMPTY = new Uint8Array(0);

@@ -2,6 +2,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StoredAccounting } from '../../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
 import { blobContent } from '../../stored/blob-content.js';
@@ -125,7 +126,7 @@ export class KvStore implements KvEngine {
       subject: () => `put ${JSON.stringify(key)} into key-value namespace "${this.name}"`,
       sizeOf,
       plan: ({ size, content }, blob, previous) => {
-        const embedded = content.kind === 'small' ? content.bytes : NOTHING;
+        const embedded = content.kind === 'small' ? content.bytes : NO_BYTES;
         const value = encodeEntry({ size, metadata, expiration, body: blob ?? { kind: 'embedded', bytes: embedded } });
         const operations: RecordOperation[] = [{ type: 'put', key: recordKey, value }];
         const before = previous === undefined ? undefined : expirationOf(previous);
@@ -218,8 +219,6 @@ export class KvStore implements KvEngine {
     if (this.#gate.isClosed) throw deleted(this.name);
   }
 }
-
-const NOTHING = new Uint8Array(0);
 
 const BLIND: BodyObserver<void> = { chunk() {}, end() {} };
 

@@ -7,6 +7,7 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { type StoredAccounting, UNCOUNTED } from '../../../storage/accounts/account-sum.js';
 import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { kvKeys } from './kv-keys.js';
 import { removeEntries } from './remove-entries.js';
@@ -28,12 +29,12 @@ export async function detachNamespaces(storage: StorageContext, account: string)
   const operations: LevelOperation[] = [];
   for await (const { id, name } of storedNamespaces(storage, account)) {
     operations.push(
-      { type: 'put', key: kvKeys.removed(id), value: NOTHING },
+      { type: 'put', key: kvKeys.removed(id), value: NO_BYTES },
       { type: 'del', key: kvKeys.namespace(account, name) },
     );
   }
   for await (const removed of removedNamespaces(storage)) {
-    if (removed.account === account) operations.push({ type: 'put', key: kvKeys.removed(removed.id), value: NOTHING });
+    if (removed.account === account) operations.push({ type: 'put', key: kvKeys.removed(removed.id), value: NO_BYTES });
   }
   for (let at = 0; at < operations.length; at += PAGE) {
     await storage.records.commit(operations.slice(at, at + PAGE));
@@ -111,5 +112,3 @@ function pages({ records }: StorageContext, prefix: string, work: CallWork): Asy
     key => key,
   );
 }
-
-const NOTHING = new Uint8Array(0);

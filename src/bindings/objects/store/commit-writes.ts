@@ -2,6 +2,7 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
 import type { ObjectRef } from '../object-ref.js';
@@ -218,7 +219,7 @@ async function changedValues(
 ): Promise<ObjectHead> {
   let { valuesId, bytes, keys, sqlPages } = before;
   if (isClearing && keys + sqlPages > 0) {
-    operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NOTHING });
+    operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NO_BYTES });
     ({ valuesId, bytes, keys, sqlPages } = { valuesId: storage.newId(), bytes: 0, keys: 0, sqlPages: 0 });
   }
   const root = objectKeys.values(valuesId);
@@ -284,5 +285,3 @@ async function sizesOf(
   }
   return sizes;
 }
-
-const NOTHING = new Uint8Array(0);

@@ -3,6 +3,7 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { contentsOf, decodeHead, HEAD_BYTES } from './object-head.js';
@@ -56,7 +57,7 @@ async function detach({ records }: StorageContext, account: string): Promise<voi
   const space = await records.get(key);
   if (space === undefined) return;
   await records.commit([
-    { type: 'put', key: objectKeys.removed(space.toString()), value: NOTHING },
+    { type: 'put', key: objectKeys.removed(space.toString()), value: NO_BYTES },
     { type: 'del', key },
   ]);
 }
@@ -97,11 +98,9 @@ async function releaseHeads(
     const operations: LevelOperation[] = [];
     for (const [key, record] of page) {
       const { valuesId, keys, sqlPages } = decodeHead(record);
-      if (keys + sqlPages > 0) operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NOTHING });
+      if (keys + sqlPages > 0) operations.push({ type: 'put', key: objectKeys.gone(valuesId), value: NO_BYTES });
       operations.push(deletion(key));
     }
     await records.commit(operations, work);
   }
 }
-
-const NOTHING = new Uint8Array(0);

@@ -1,6 +1,7 @@
 /** After a repair: what objects have stored is counted again, the index of alarms is made anew, and values that no object has are given up. */
 import type { LevelOperation } from '../../../storage/records/level-database.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { alarmRecord, decodeHead, encodeHead, type ObjectHead } from './object-head.js';
 import { objectKeys, refOfHead } from './object-keys.js';
@@ -80,8 +81,7 @@ async function giveUpOthers(
     const [key] = await keys.nextv(1).finally(() => keys.close());
     if (key === undefined) return;
     const valuesId = key.slice(prefix.length, key.indexOf('/', prefix.length));
-    if (!used.has(valuesId))
-      await records.commit([{ type: 'put', key: objectKeys.gone(valuesId), value: new Uint8Array(0) }]);
+    if (!used.has(valuesId)) await records.commit([{ type: 'put', key: objectKeys.gone(valuesId), value: NO_BYTES }]);
     gte = afterPrefix(rootOf(valuesId));
   }
 }

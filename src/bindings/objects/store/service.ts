@@ -4,6 +4,7 @@ import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
 import { isCount } from '../../../quotas/schema/is-count.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
 import { checkLibrary } from '../../sql/library.js';
@@ -256,7 +257,7 @@ function isAlarmTime(value: unknown): value is number | null | undefined {
 
 /** @param isCounted its bytes are counted already; else they count while it comes, for which its sender may take long */
 async function wholeBody({ body, work }: ServiceCall, most: number, isCounted = false): Promise<Uint8Array> {
-  if (body === null) return NOTHING;
+  if (body === null) return NO_BYTES;
   if (!(body instanceof Uint8Array)) return collect(body, most, isCounted ? undefined : new AnswerBytes(work));
   work.charge((body.byteLength / MEBIBYTE) * HOST_COSTS.movedMbMs);
   if (body.byteLength > most) throw malformed();
@@ -284,4 +285,3 @@ async function collect(
 }
 
 const MEBIBYTE = 1024 * 1024;
-const NOTHING = new Uint8Array(0);

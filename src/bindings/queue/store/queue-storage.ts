@@ -4,6 +4,7 @@ import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { sumRecord } from '../../../storage/records/counts.js';
 import { freshPages } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { bodyBytesOf } from './message-codec.js';
@@ -96,7 +97,7 @@ async function expire(storage: StorageContext): Promise<void> {
 async function detach(storage: StorageContext, account: string): Promise<void> {
   for await (const { id, name } of storedQueues(storage, account)) {
     await storage.records.commit([
-      { type: 'put', key: queueKeys.removed(id), value: EMPTY },
+      { type: 'put', key: queueKeys.removed(id), value: NO_BYTES },
       { type: 'del', key: queueKeys.queue(encodeURIComponent(account), name) },
     ]);
   }
@@ -129,5 +130,3 @@ async function clear({ records }: StorageContext, check: () => void): Promise<vo
 function deletion(key: string): LevelOperation {
   return { type: 'del', key };
 }
-
-const EMPTY = new Uint8Array(0);

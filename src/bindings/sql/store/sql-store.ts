@@ -6,6 +6,7 @@ import { detached } from '../../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { limitError } from '../../../quotas/limit-error.js';
 import type { StoredAccounting } from '../../../storage/accounts/account-sum.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
 import type { JobKind } from '../engine/frames.js';
@@ -269,7 +270,7 @@ export class SqlStore implements SqlEngine {
     const answer = await file
       .run({
         kind: 'check',
-        payload: new Uint8Array(0),
+        payload: NO_BYTES,
         statements: 0,
         isReading: false,
         isInternal: true,
