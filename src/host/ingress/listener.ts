@@ -13,12 +13,13 @@ import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
+import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
-import { CODINGS, codingsOf, NO_CODINGS } from './compression/accepted-coding.js';
+import { CODINGS, type Coding, codingsOf, NO_CODINGS } from './compression/accepted-coding.js';
 import { endToEndHeaders } from './end-to-end-headers.js';
 import { sendError } from './error-response.js';
 import type { Fill, ListenerSink } from './front/fill.js';
@@ -78,121 +79,90 @@ export function createListener(
   front?: FrontCache,
   algorithmsOf: (host: string, path: string) => Algorithms | undefined = () => undefined,
 ): NodeListener {
-  let server: unknown = NO_SERVER;
-  const { trustProxy = false, timeoutMs = Number.POSITIVE_INFINITY, compression = true } = options;
-  let isWarned = false;
-  let isProxyWarned = options.trustProxy !== undefined;
-  let isBodyWarned = false;
-  /** Names and values. */
-  let maxRawHeaders = 0;
-  const refuse = (request: IncomingMessage, response: ServerResponse, error: unknown): void => {
-    if (!isBodyWarned && error instanceof Error && errorCode(error) === 'EDGE_BODY_READ') {
-      isBodyWarned = true;
-      onWarning(error);
-    }
-    // Such as that of a property of the request that the application has defined: the client gets an internal error alone.
-    if (error instanceof Error && !isEdgeErrorCode(errorCode(error) ?? '')) onWarning(error);
-    sendError(request, response, error);
-  };
-  const listen = (
-    request: IncomingMessage,
-    response: ServerResponse,
-    next?: Next,
-    connection?: UpgradeConnection,
-  ): void => {
+  const listener = new RequestListener(find, options, onWarning, front, algorithmsOf);
+  return Object.assign(
+    (request: IncomingMessage, response: ServerResponse, next?: Next) => listener.listen(request, response, next),
+    {
+      upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer, next?: Next) =>
+        listener.upgrade(request, socket, head, next),
+    },
+  );
+}
+
+/** A request whose function is known and whose head is in order, before it is admitted. */
+interface RoutedRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly next: Next | undefined;
+  /** Where the client asks for a WebSocket. */
+  readonly connection: UpgradeConnection | undefined;
+  readonly runner: FunctionRunner;
+  readonly mode: RouteMode;
+  readonly url: string;
+  readonly codings: readonly Coding[];
+  /** The address of the other end of the connection, and that of the client behind it. */
+  readonly peer: string | undefined;
+  readonly address: string | undefined;
+}
+
+class RequestListener {
+  readonly #find: FindRoute;
+  readonly #onWarning: (error: Error) => void;
+  readonly #front: FrontCache | undefined;
+  readonly #algorithmsOf: (host: string, path: string) => Algorithms | undefined;
+  readonly #trustProxy: TrustProxy;
+  readonly #timeoutMs: number;
+  readonly #compression: boolean;
+  /** The server of the last request. */
+  #server: unknown = NO_SERVER;
+  /** The names and values of headers that it keeps. */
+  #maxRawHeaders = 0;
+  #isServerChecked = false;
+  #isProxyWarned: boolean;
+  #isBodyWarned = false;
+
+  constructor(
+    find: FindRoute,
+    options: ListenerOptions,
+    onWarning: (error: Error) => void,
+    front: FrontCache | undefined,
+    algorithmsOf: (host: string, path: string) => Algorithms | undefined,
+  ) {
+    const { trustProxy = false, timeoutMs = Number.POSITIVE_INFINITY, compression = true } = options;
+    this.#find = find;
+    this.#onWarning = onWarning;
+    this.#front = front;
+    this.#algorithmsOf = algorithmsOf;
+    this.#trustProxy = trustProxy;
+    this.#timeoutMs = timeoutMs;
+    this.#compression = compression;
+    this.#isProxyWarned = options.trustProxy !== undefined;
+  }
+
+  listen(request: IncomingMessage, response: ServerResponse, next?: Next, connection?: UpgradeConnection): void {
     if (followsAmbiguousFraming(request, response)) return;
     closeWithConnection(request, response);
     try {
-      const target = readTarget(request, trustProxy);
-      const route = find(target.host, target.path);
+      const target = readTarget(request, this.#trustProxy);
+      const { host, path, url } = target;
+      const route = this.#find(host, path);
       if (route === undefined) {
-        leave(request, response, next, `No function is attached to ${target.host}${target.path}`);
+        leave(request, response, next, `No function is attached to ${host}${path}`);
         return;
       }
       const { target: runner, mode } = route;
-      const { context } = runner;
-      const fields = fieldsOf(request);
-      // With HTTP/2 a server resets what has more headers than it takes, and drops none.
-      if (request.httpVersionMajor < 2) {
-        const own = serverOf(request);
-        if (own !== server) {
-          server = own;
-          maxRawHeaders = 2 * maxHeadersOf(own);
-        }
-        // When headers were dropped, the missing ones may be the ones that matter.
-        if (fields.length > maxRawHeaders) throw tooManyHeaders(request, maxRawHeaders);
-        if (!isWarned) {
-          isWarned = true;
-          checkServer(own, context.limits, onWarning);
-        }
-      }
-      checkRequestHead({ method: request.method ?? 'GET', url: target.url, headers: fields }, context.limits);
-      if (!isProxyWarned && context.limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
-        isProxyWarned = comesOverUnknownProxy(request);
-        if (isProxyWarned) onWarning(unknownProxy(request));
-      }
+      this.#checkHead(request, url, runner.context.limits);
       if (connection !== undefined) checkHandshake(request);
-      const algorithms = compression ? algorithmsOf(target.host, target.path) : undefined;
-      const codings = algorithms !== undefined ? codingsOf(algorithms) : compression ? CODINGS : NO_CODINGS;
       const peer = request.socket.remoteAddress;
-      const address = clientAddress(request, trustProxy, peer);
-      const proceed = (decision: AdmissionDecision, fill?: Fill): void => {
-        if (decision.kind !== 'admit') fill?.fail('The function is not admitted');
-        if (decision.kind === 'admit') {
-          // The client did not wait for what came before: a hook of the framework, or the decision.
-          if (isClosed(response)) {
-            fill?.fail('The client is gone');
-            return;
-          }
-          const sink = new NodeSink(request, response, context, next, codings);
-          if (timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(timeoutMs);
-          const head = headOfRaw(
-            request.method ?? 'GET',
-            target.url,
-            endToEndHeaders(request),
-            clientHeaders(request, address, peer),
-          );
-          if (connection !== undefined) {
-            connection.countTo(context.share);
-            const upgradeSink = new UpgradeSink(sink, request, connection, context);
-            begin(runner, upgradeSink, new UpgradeStart(head, null, false));
-          } else serve(runner, request, fill === undefined ? sink : fill.around(sink), head);
-        } else if (decision.kind === 'bypass')
-          leave(request, response, next, refusalOf(context, mode, decision).message);
-        else sendError(request, response, refusalOf(context, mode, decision), decision.retryAfterMs);
-      };
-      if (connection === undefined && front?.takes(request, runner) === true) {
-        const headOf = (headers: readonly string[]): string =>
-          headOfRaw('GET', target.url, headers, clientHeaders(request, address, peer));
-        const run = (fill?: Fill): void => {
-          admitted(
-            () => context.admit(mode, address),
-            known => proceed(known, fill),
-            error => {
-              fill?.fail('The function is not admitted');
-              refuse(request, response, error);
-            },
-          );
-        };
-        front.serve({ request, response, next, url: target.url, runner, codings, mode, run, headOf });
-        return;
-      }
-      const decision = context.admit(mode, address);
-      if ('then' in decision) {
-        const isFlowing = request.readableFlowing === true;
-        if (isFlowing) request.pause();
-        void decision
-          .then(known => {
-            if (isFlowing) request.resume();
-            proceed(known);
-          })
-          .catch(error => refuse(request, response, error));
-      } else proceed(decision);
+      const address = clientAddress(request, this.#trustProxy, peer);
+      const codings = this.#codingsFor(host, path);
+      this.#admit({ request, response, next, connection, runner, mode, url, codings, peer, address });
     } catch (error) {
-      refuse(request, response, error);
+      this.#refuse(request, response, error);
     }
-  };
-  const upgrade: NodeListener['upgrade'] = (request, socket, head, next) => {
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, next?: Next): void {
     const connection = new UpgradeConnection(request, socket, head);
     const { response } = connection;
     const leaveOn =
@@ -201,19 +171,123 @@ export function createListener(
         connection.giveBack();
         next(error);
       });
-    if (!isWebSocketRequest(request)) listen(request, response, leaveOn);
+    if (!isWebSocketRequest(request)) this.listen(request, response, leaveOn);
     else
       loadWs().then(
-        () => listen(request, response, leaveOn, connection),
-        error => refuse(request, response, error),
+        () => this.listen(request, response, leaveOn, connection),
+        error => this.#refuse(request, response, error),
       );
-  };
-  return Object.assign(
-    (request: IncomingMessage, response: ServerResponse, next?: Next) => listen(request, response, next),
-    {
-      upgrade,
-    },
-  );
+  }
+
+  /** @throws EdgeError for a head that is too large, or that the server has shortened */
+  #checkHead(request: IncomingMessage, url: string, limits: ResolvedLimits): void {
+    const fields = fieldsOf(request);
+    // With HTTP/2 a server resets what has more headers than it takes, and drops none.
+    if (request.httpVersionMajor < 2) {
+      const server = serverOf(request);
+      if (server !== this.#server) {
+        this.#server = server;
+        this.#maxRawHeaders = 2 * maxHeadersOf(server);
+      }
+      // When headers were dropped, the missing ones may be the ones that matter.
+      if (fields.length > this.#maxRawHeaders) throw tooManyHeaders(request, this.#maxRawHeaders);
+      if (!this.#isServerChecked) {
+        this.#isServerChecked = true;
+        checkServer(server, limits, this.#onWarning);
+      }
+    }
+    checkRequestHead({ method: request.method ?? 'GET', url, headers: fields }, limits);
+    if (!this.#isProxyWarned && limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
+      this.#isProxyWarned = comesOverUnknownProxy(request);
+      if (this.#isProxyWarned) this.#onWarning(unknownProxy(request));
+    }
+  }
+
+  #codingsFor(host: string, path: string): readonly Coding[] {
+    if (!this.#compression) return NO_CODINGS;
+    const algorithms = this.#algorithmsOf(host, path);
+    return algorithms === undefined ? CODINGS : codingsOf(algorithms);
+  }
+
+  #admit(routed: RoutedRequest): void {
+    const { request, response, connection, runner, mode, address } = routed;
+    if (connection === undefined && this.#front?.takes(request, runner) === true) {
+      this.#serveFromFront(this.#front, routed);
+      return;
+    }
+    const decision = runner.context.admit(mode, address);
+    if (!('then' in decision)) {
+      this.#proceed(routed, decision);
+      return;
+    }
+    const isFlowing = request.readableFlowing === true;
+    if (isFlowing) request.pause();
+    void decision
+      .then(known => {
+        if (isFlowing) request.resume();
+        this.#proceed(routed, known);
+      })
+      .catch(error => this.#refuse(request, response, error));
+  }
+
+  /** The answer may be in the cache; the function is admitted and runs where it is not. */
+  #serveFromFront(front: FrontCache, routed: RoutedRequest): void {
+    const { request, response, next, runner, mode, url, codings, peer, address } = routed;
+    const headOf = (headers: readonly string[]): string =>
+      headOfRaw('GET', url, headers, clientHeaders(request, address, peer));
+    const run = (fill?: Fill): void => {
+      admitted(
+        () => runner.context.admit(mode, address),
+        known => this.#proceed(routed, known, fill),
+        error => {
+          fill?.fail('The function is not admitted');
+          this.#refuse(request, response, error);
+        },
+      );
+    };
+    front.serve({ request, response, next, url, runner, codings, mode, run, headOf });
+  }
+
+  #proceed(routed: RoutedRequest, decision: AdmissionDecision, fill?: Fill): void {
+    const { request, response, next, connection, runner, mode, url, codings, peer, address } = routed;
+    const { context } = runner;
+    if (decision.kind !== 'admit') {
+      fill?.fail('The function is not admitted');
+      const refusal = refusalOf(context, mode, decision);
+      if (decision.kind === 'bypass') leave(request, response, next, refusal.message);
+      else sendError(request, response, refusal, decision.retryAfterMs);
+      return;
+    }
+    // The client did not wait for what came before: a hook of the framework, or the decision.
+    if (isClosed(response)) {
+      fill?.fail('The client is gone');
+      return;
+    }
+    const sink = new NodeSink(request, response, context, next, codings);
+    if (this.#timeoutMs !== Number.POSITIVE_INFINITY) sink.limit(this.#timeoutMs);
+    const head = headOfRaw(
+      request.method ?? 'GET',
+      url,
+      endToEndHeaders(request),
+      clientHeaders(request, address, peer),
+    );
+    if (connection === undefined) {
+      serve(runner, request, fill === undefined ? sink : fill.around(sink), head);
+      return;
+    }
+    connection.countTo(context.share);
+    begin(runner, new UpgradeSink(sink, request, connection, context), new UpgradeStart(head, null, false));
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
+    if (!this.#isBodyWarned && error instanceof Error && errorCode(error) === 'EDGE_BODY_READ') {
+      this.#isBodyWarned = true;
+      this.#onWarning(error);
+    }
+    // Such as that of a property of the request that the application has defined: the client gets an internal error alone.
+    if (error instanceof Error && !isEdgeErrorCode(errorCode(error) ?? '')) this.#onWarning(error);
+    sendError(request, response, error);
+  }
 }
 
 /** For a request without a body, which needs no pause meanwhile. */
