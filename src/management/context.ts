@@ -17,7 +17,7 @@ import type { ZoneOwners } from './zone-owners.js';
 import type { ZoneSettings } from './zone-settings.js';
 
 /** The parts of one management API, made once. */
-export interface Services {
+export interface ManagementParts {
   readonly stores: Stores;
   readonly tokens: Tokens;
   readonly audit: AuditLog;
@@ -50,7 +50,7 @@ export interface Context {
   readonly zone: ZoneRecord | null;
   /** The instant that the schedule is read at: now, or the date the request has pinned. */
   readonly at: number;
-  readonly services: Services;
+  readonly services: ManagementParts;
   /** Writes in one durable batch, with the entry of the audit log. Every change goes through here. */
   commit(operations: readonly Operation[], account?: string): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { dateClock } from '../quotas/option-functions.js';
 import { givenOf } from '../quotas/schema/check-options.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';
-import type { Services } from './context.js';
+import type { ManagementParts } from './context.js';
 import { isFinished, Schedule, type ScheduleOverrides } from './deprecations/deprecation-timeline.js';
 import { FAMILY_IDS, isFamilyId } from './deprecations/deprecations.js';
 import { nodeListener } from './http/node-listener.js';
@@ -169,7 +169,7 @@ export function createManagement(options: ManagementOptions): Management {
   });
   const documents = new Map<string, string>();
 
-  const services: Services = {
+  const services: ManagementParts = {
     stores,
     tokens,
     audit,

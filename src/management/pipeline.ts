@@ -3,7 +3,7 @@
 import { chunksOf } from '../bindings/external-stream.js';
 import type { ClientBodies } from '../bindings/given/given-bodies.js';
 import { tellOption } from '../quotas/option-functions.js';
-import type { Context, Services } from './context.js';
+import type { Context, ManagementParts } from './context.js';
 import { parseDay } from './deprecations/deprecation-timeline.js';
 import {
   announce,
@@ -28,7 +28,7 @@ import { mayActOn, type Principal, requirePermission } from './state/tokens.js';
 export type DatePin = 'off' | 'ahead' | 'any';
 
 export interface PipelineParts {
-  readonly services: Services;
+  readonly services: ManagementParts;
   readonly router: Router;
   readonly rateLimits: RateLimits;
   readonly basePath: string;
@@ -184,7 +184,7 @@ export class Pipeline {
 async function scopeOf(
   segments: readonly string[],
   principal: Principal,
-  services: Services,
+  services: ManagementParts,
 ): Promise<{ readonly account: string; readonly zone: ZoneRecord | null }> {
   const [root, id] = segments;
   if (id !== undefined && namesAccount(segments)) {
@@ -207,7 +207,7 @@ function namesAccount([root, id]: readonly string[]): boolean {
 }
 
 /** @throws ApiError NOT_FOUND */
-async function checkAccount(id: string, { functions }: Services): Promise<void> {
+async function checkAccount(id: string, { functions }: ManagementParts): Promise<void> {
   if (!(await functions.hasAccount(id))) throw new ApiError('NOT_FOUND', `There is no account ${JSON.stringify(id)}`);
 }
 

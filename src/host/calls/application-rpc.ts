@@ -25,7 +25,7 @@ import type { InvocationContext } from '../invocation/invocation-context.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 import { checkAnswer } from './call-heads.js';
 import type { CalleeAnswer } from './call-sink.js';
-import { objectsOf } from './passed-objects.js';
+import { passedObjects } from './passed-objects.js';
 import { run, runIn, StartOfCall } from './run-call.js';
 
 /** The entrypoint that the application calls, and how. */
@@ -102,7 +102,7 @@ async function transmit(
   }, body);
   try {
     const head = checkAnswer(answer.head);
-    const objects = objectsOf(callee, head.f);
+    const objects = passedObjects(callee, head.f);
     return await receive(context, head, answer.body, objects, name, callee?.context.share);
   } catch (error) {
     cancelBody(answer.body);

@@ -7,6 +7,6 @@ export interface CallingOrigin extends CallOrigin {
   readonly peer: Peer;
 }
 
-export function isCalling(origin: CallOrigin | undefined): origin is CallingOrigin {
+export function isCallingOrigin(origin: CallOrigin | undefined): origin is CallingOrigin {
   return origin !== undefined && 'peer' in origin && origin.peer instanceof Peer;
 }

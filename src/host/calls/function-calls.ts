@@ -12,7 +12,7 @@ import type { FunctionRunner, InvocationTarget } from '../invocation/function-ru
 import { asciiJson } from './ascii-json.js';
 import { type CallRules, FUNCTION_RULES } from './call-rules.js';
 import type { CalleeAnswer } from './call-sink.js';
-import { type CallingOrigin, isCalling } from './calling-origin.js';
+import { type CallingOrigin, isCallingOrigin } from './calling-origin.js';
 import { callMethod, type EntrypointTarget } from './method-call.js';
 import { run, StartOfCall } from './run-call.js';
 import { isUpgradeHead, serviceFetch } from './service-fetch.js';
@@ -28,7 +28,7 @@ export function functionCalls(
 ): (target: ServiceTarget | undefined, call: ServiceCall) => Promise<ServiceReply> {
   return async (target, call) => {
     const { origin, method } = call;
-    if (!isCalling(origin)) throw new TypeError('The call belongs to no invocation');
+    if (!isCallingOrigin(origin)) throw new TypeError('The call belongs to no invocation');
     if (method === FETCH && target !== undefined) return fetchFrom(find(account, target), target, call, origin);
     if (method !== CALL) {
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Service bindings have no method ${describe(method)}`);

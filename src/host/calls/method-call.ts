@@ -11,7 +11,7 @@ import { checkAnswer, checkCall, checkSize } from './call-heads.js';
 import { type CallRules, deeper, FUNCTION_RULES } from './call-rules.js';
 import type { CalleeAnswer } from './call-sink.js';
 import type { CallingOrigin } from './calling-origin.js';
-import { forgetUnused, objectsOf, release } from './passed-objects.js';
+import { forgetUnused, passedObjects, release } from './passed-objects.js';
 import { run, runIn, StartOfCall } from './run-call.js';
 
 /** Where the entrypoint is that is called. */
@@ -74,7 +74,7 @@ class MethodCall {
     this.#call = call;
     this.#origin = origin;
     this.#args = args;
-    this.#sent = objectsOf(caller, args.f);
+    this.#sent = passedObjects(caller, args.f);
     this.#object = args.i === undefined ? undefined : caller.find(args.i);
     const isOnward = args.i !== undefined || args.q !== undefined;
     if (isOnward === (runner !== undefined)) throw new TypeError('The call is malformed');
@@ -148,7 +148,7 @@ class MethodCall {
   #reply({ b, s, f: shared, k: kept }: CallAnswer, body: ServiceBody | null): ServiceReply {
     const caller = this.#origin.peer;
     // Before its own stubs end: it may answer with one of them.
-    const objects = objectsOf(this.#callee, shared);
+    const objects = passedObjects(this.#callee, shared);
     const inUse = kept === undefined ? undefined : new Set(kept);
     release(this.#callee, inUse === undefined ? this.#received : this.#received.filter(number => !inUse.has(number)));
     const numbers = objects.map(object => caller.receive(object));

@@ -3,7 +3,7 @@ import type { SentReference } from '../../bindings/function/calls.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 
 /** The objects that a peer names in a head. @throws TypeError for a stub that it does not hold, EdgeError EDGE_OVERLOADED */
-export function objectsOf(
+export function passedObjects(
   peer: Peer | undefined,
   references: readonly SentReference[] | undefined,
 ): readonly SharedObject[] {

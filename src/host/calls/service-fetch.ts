@@ -10,7 +10,7 @@ import { isObject } from '../../quotas/schema/describe.js';
 import { headOfRaw, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
 import { handTo } from '../sleeping/handed-sockets.js';
 import type { CalleeAnswer } from './call-sink.js';
-import { isCalling } from './calling-origin.js';
+import { isCallingOrigin } from './calling-origin.js';
 
 /** Sends one request to the function: its head, as an isolate takes it, and its body. */
 export type SendHop = (head: string, body: ServiceBody | null) => Promise<CalleeAnswer>;
@@ -38,7 +38,7 @@ export async function serviceFetch(
     const next = follow(redirect, hop, answer.status, parsed);
     if (answer.socket !== undefined) {
       const { head: known } = responseOf(hop, answer, parsed, count > 0);
-      if (!isUpgrade || !isCalling(origin)) {
+      if (!isUpgrade || !isCallingOrigin(origin)) {
         answer.socket.drop();
         throw new EdgeError('EDGE_PROTOCOL', 'The function has answered with a WebSocket that was not asked for');
       }

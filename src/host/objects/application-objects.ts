@@ -6,7 +6,7 @@ import { fetchThrough } from '../ingress/fetch-adapter.js';
 import { fetchInput } from '../ingress/fetch-input.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import { checkTimeoutMs } from '../invocation/invocation-start.js';
-import { type ObjectRules, objectsOf } from './object-runner.js';
+import { type ObjectRules, objectRunnerOf } from './object-runner.js';
 
 /** One object of a class, as the application calls it. */
 export interface ObjectHandle {
@@ -73,7 +73,7 @@ function handleOf(
   name: string | undefined,
 ): ObjectHandle {
   const passed = name !== undefined && name.length <= MAX_PASSED_NAME ? name : undefined;
-  const target = (): InvocationTarget => objectsOf(runner(), rules).target({ className, id, name: passed });
+  const target = (): InvocationTarget => objectRunnerOf(runner(), rules).target({ className, id, name: passed });
   let rpc: FunctionRpc | undefined;
   return {
     id,

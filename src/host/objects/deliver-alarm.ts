@@ -6,7 +6,7 @@ import { withoutCaller } from '../../quotas/caller-context.js';
 import { errorCode } from '../../quotas/errors.js';
 import { type CalledAccounts, calleeOf } from '../calls/find-callee.js';
 import { runToEnd } from '../invocation/run-to-end.js';
-import { type ObjectRules, objectsOf } from './object-runner.js';
+import { type ObjectRules, objectRunnerOf } from './object-runner.js';
 
 /** What the object itself has failed by: its handler, or a limit. */
 const OWN_FAILURES: ReadonlySet<string> = new Set([
@@ -27,7 +27,7 @@ export async function deliverAlarm(
 ): Promise<AlarmOutcome> {
   try {
     const runner = calleeOf(accounts, account, { function: functionName });
-    const target = objectsOf(runner, rules).target({ className, id, name });
+    const target = objectRunnerOf(runner, rules).target({ className, id, name });
     await withoutCaller(() => runToEnd(target, HostOpens.Alarm, `${scheduledTime}\n${retryCount}`));
     return 'ok';
   } catch (error) {

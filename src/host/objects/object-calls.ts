@@ -8,10 +8,10 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import { type CallRules, deeper } from '../calls/call-rules.js';
 import { thrownBy } from '../calls/call-sink.js';
-import { isCalling } from '../calls/calling-origin.js';
+import { isCallingOrigin } from '../calls/calling-origin.js';
 import { type FindCallee, fetchFrom } from '../calls/function-calls.js';
 import { callMethod } from '../calls/method-call.js';
-import { type ObjectName, type ObjectRules, objectsOf } from './object-runner.js';
+import { type ObjectName, type ObjectRules, objectRunnerOf } from './object-runner.js';
 
 const RULES: CallRules = { failed: objectFailure, next: deeper };
 
@@ -22,11 +22,11 @@ export function objectCalls(
 ): NonNullable<FunctionContext['callObject']> {
   return async (target, call) => {
     const { origin, method, args } = call;
-    if (!isCalling(origin)) throw new TypeError('The call belongs to no invocation');
+    if (!isCallingOrigin(origin)) throw new TypeError('The call belongs to no invocation');
     const { function: functionName, class: className, account: owner = account } = target;
     const object = checkCalled(args, namespaceKey(owner, functionName, className), className);
     const where: ServiceTarget = { function: functionName, account: owner };
-    const runner = objectsOf(find(account, where), rules).target(object, origin.peer.isolate);
+    const runner = objectRunnerOf(find(account, where), rules).target(object, origin.peer.isolate);
     if (method === FETCH) return fetchFrom(runner, {}, call, origin, RULES);
     if (method === CALL) return callMethod(runner, {}, call, origin, RULES);
     throw new EdgeError('EDGE_NOT_SUPPORTED', `Stateful objects have no method ${describe(method)}`);

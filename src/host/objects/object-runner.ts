@@ -298,7 +298,7 @@ export class ObjectRunner {
       this.#rules.sockets.end(this, successor);
       this.#inner.retire(successor);
     } else {
-      const next = objectsOf(successor, this.#rules);
+      const next = objectRunnerOf(successor, this.#rules);
       next.#before = this;
       this.#rules.sockets.moved(this, next);
       this.#inner.retire(next.#inner);
@@ -309,7 +309,7 @@ export class ObjectRunner {
       return;
     }
     // The claim goes over to the next version without a gap in which another application could have it.
-    const next = objectsOf(successor, this.#rules);
+    const next = objectRunnerOf(successor, this.#rules);
     const over = (): Promise<void> => this.ended().then(() => this.#over());
     if (this.#last === undefined) {
       this.#over();
@@ -335,7 +335,7 @@ const OWN_FAILURES: ReadonlySet<string> = new Set(['EDGE_TIMEOUT', 'EDGE_OVERLOA
 const runners = new WeakMap<FunctionRunner, ObjectRunner>();
 
 /** The objects of a version of a function, made when they are first asked for. */
-export function objectsOf(runner: FunctionRunner, rules: ObjectRules): ObjectRunner {
+export function objectRunnerOf(runner: FunctionRunner, rules: ObjectRules): ObjectRunner {
   const known = runners.get(runner);
   if (known !== undefined) return known;
   const made = new ObjectRunner(runner, rules);

@@ -21,7 +21,7 @@ import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js
 import { OutgoingLink } from '../../bindings/websocket/outgoing-link.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
-import { isCalling } from '../calls/calling-origin.js';
+import { isCallingOrigin } from '../calls/calling-origin.js';
 import type { SleepingSockets } from '../sleeping/function-sockets.js';
 import { takeHanded } from '../sleeping/handed-sockets.js';
 import type { SleepingObject, SocketRunner } from '../sleeping/keeper.js';
@@ -149,7 +149,7 @@ function entry(
 }
 
 function accept(object: ObjectSockets, { origin }: ServiceCall, number: number, payload: Buffer): void {
-  if (!isCalling(origin) || payload.length > ACCEPT_BYTES) throw malformed();
+  if (!isCallingOrigin(origin) || payload.length > ACCEPT_BYTES) throw malformed();
   const { t: tags }: Readonly<Record<string, unknown>> = parse(payload);
   if (!Array.isArray(tags) || tags.length > SOCKET_LIMITS.tags) throw malformed();
   const checked = tags.map((tag: unknown) => {
@@ -249,7 +249,7 @@ async function* listing(sockets: readonly SleepingSocket[]): AsyncGenerator<Uint
 /** The function that was handed the socket speaks by the bodies of this call. */
 async function join({ args, body, origin, work, signal }: ServiceCall): Promise<ServiceReply> {
   const number: unknown = isObject(args) ? args.w : undefined;
-  const socket = isCalling(origin) && typeof number === 'number' ? takeHanded(origin.peer, number) : undefined;
+  const socket = isCallingOrigin(origin) && typeof number === 'number' ? takeHanded(origin.peer, number) : undefined;
   if (socket === undefined) {
     cancelBody(body);
     throw new TypeError('The WebSocket is not there any more');

@@ -36,7 +36,7 @@ import { FunctionStats } from '../invocation/function-stats.js';
 import { applicationClaims } from '../objects/application-claims.js';
 import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
-import { type ObjectRules, objectsOf } from '../objects/object-runner.js';
+import { type ObjectRules, objectRunnerOf } from '../objects/object-runner.js';
 import { objectSocketCalls } from '../objects/socket-calls.js';
 import { HostServices } from '../services/host-services.js';
 import { SleepingSockets } from '../sleeping/function-sockets.js';
@@ -366,7 +366,7 @@ export class HostCore {
       callObject: account => objectCalls(account, this.#callee, this.#objects),
       objectSockets: (account, name) =>
         objectSocketCalls(this.#objects.sockets, () =>
-          objectsOf(this.#callee(account, { function: name }), this.#objects),
+          objectRunnerOf(this.#callee(account, { function: name }), this.#objects),
         ),
       objects: this.#objects,
       alarms: this.#alarms,

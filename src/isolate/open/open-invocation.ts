@@ -31,11 +31,11 @@ export class OpenInvocation implements StallSubject {
   get isPending(): boolean {
     // Events of objects wait for others that may come.
     if (this.isOfObject) return true;
-    return this.#timers.isPending(this.exchange.id) || this.exchange.isPending || this.isCalling;
+    return this.#timers.isPending(this.exchange.id) || this.exchange.isPending || this.hasOpenCalls;
   }
 
-  /** A call of it is under way. */
-  get isCalling(): boolean {
+  /** Whether a call that it has made is not over. */
+  get hasOpenCalls(): boolean {
     for (const call of this.calls ?? NO_CALLS) if (call.isPending) return true;
     return false;
   }

@@ -294,7 +294,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     const invocation = this.#invocations.get(id);
     if (id === this.#ending || invocation?.isHandled !== true || !invocation.exchange.exchange.isOutgoingOver) return;
     // Events of one object wait for each other: what one of them has called may be what another waits for.
-    if (invocation.isOfObject && invocation.isCalling) return;
+    if (invocation.isOfObject && invocation.hasOpenCalls) return;
     this.finish(id);
   }
 
