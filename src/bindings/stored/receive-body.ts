@@ -22,19 +22,23 @@ export interface BodyRules<Seen> {
   readonly observer: BodyObserver<Seen>;
 }
 
-/** A received body: small, or in a file that waits for its record. */
+/** The content of a received body: small, or in a file that waits for its record. */
+export type ReceivedContent =
+  | { readonly kind: 'small'; readonly bytes: Uint8Array }
+  | { readonly kind: 'file'; readonly writer: BlobWriter };
+
 export interface ReceivedBody<Seen> {
   readonly size: number;
   /** The result of the observer. */
   readonly seen: Seen;
-  readonly content:
-    | { readonly kind: 'small'; readonly bytes: Uint8Array }
-    | { readonly kind: 'file'; readonly writer: BlobWriter };
+  readonly content: ReceivedContent;
 }
 
 interface ReceiveOptions<Seen> extends BodyRules<Seen> {
   readonly blobs: BlobStore;
   readonly signal: AbortSignal | undefined;
+  /** Called with the size so far before a chunk is kept. What it rejects with, the receiver rejects with. */
+  readonly admit?: (size: number) => Promise<void> | undefined;
   /** Called before a body goes to a file: what its bytes are reserved with. The caller releases it. */
   readonly reserve?: () => Promise<BodyReservation>;
   readonly work: CallWork;
@@ -42,7 +46,7 @@ interface ReceiveOptions<Seen> extends BodyRules<Seen> {
 
 /**
  * Reads a body. One above INLINE_BYTES goes to a file, in bounded memory. When it rejects, nothing is left behind and the body is cancelled: with
- * `tooLarge`, the error of the observer, EDGE_STORAGE_QUOTA, the reason of `signal`, or the error of the body itself.
+ * `tooLarge`, the error of `admit` or of the observer, EDGE_STORAGE_QUOTA, the reason of `signal`, or the error of the body itself.
  */
 export async function receiveBody<Seen>(body: ServiceBody, options: ReceiveOptions<Seen>): Promise<ReceivedBody<Seen>> {
   const { signal } = options;
@@ -76,6 +80,8 @@ class BodyReceiver<Seen> {
 
   async small(bytes: Uint8Array): Promise<ReceivedBody<Seen>> {
     this.#count(bytes);
+    const admitted = this.#options.admit?.(this.#size);
+    if (admitted !== undefined) await admitted;
     this.#options.observer.chunk(bytes);
     return await this.#received({ kind: 'small', bytes });
   }
@@ -86,6 +92,8 @@ class BodyReceiver<Seen> {
       for await (const chunk of body) {
         signal?.throwIfAborted();
         this.#count(chunk);
+        const admitted = this.#options.admit?.(this.#size);
+        if (admitted !== undefined) await admitted;
         const wait = this.#writer === undefined ? this.#gather(chunk) : this.#writer.write(chunk);
         // The chunk is hashed while it is written.
         this.#options.observer.chunk(chunk);

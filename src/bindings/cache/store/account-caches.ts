@@ -26,7 +26,7 @@ import type { EntryStore } from './entry-store.js';
 import { entryStore, forgetStore, PURGED } from './entry-stores.js';
 import { answerOf, embeddedAnswer } from './kept-answer.js';
 import { purgeEntries } from './purge-entries.js';
-import { checkSize, receiveBody } from './receive-body.js';
+import { checkSize, receiveEntryBody } from './receive-body.js';
 import { clearRemovedCaches } from './remove-caches.js';
 
 interface OpenCaches {
@@ -186,14 +186,15 @@ export class AccountCaches implements CacheEngine {
         cancelBody(body);
         return false;
       }
-      const received = await receiveBody(body, {
+      const received = await receiveEntryBody(body, {
         blobs: context.blobs,
         options,
         reserve: bytes => reservation.add(bytes),
         work,
       });
       if (received === undefined) return false;
-      if (received.kind === 'bytes') heldBytes = received.size;
+      const { content } = received;
+      if (content.kind === 'small') heldBytes = received.size;
       // Until it is written.
       work.countBytes(heldBytes);
       const nowMs = context.now();
@@ -202,7 +203,7 @@ export class AccountCaches implements CacheEngine {
       const entry = { cache, url, status, statusText, headers, size: received.size, ...times, tags };
       const variant = vary === undefined ? undefined : variantOf(vary);
       const hash = entryHash(cache, url, variant);
-      const isKept = await entries.write(hash, { ...entry, bytes: overhead + received.size }, received, isWanted, work);
+      const isKept = await entries.write(hash, { ...entry, bytes: overhead + received.size }, content, isWanted, work);
       if (!isKept || vary === undefined) return isKept;
       const names = vary.map(([name]) => name);
       const marked = (await entries.find(entryHash(cache, url), work))?.head;
@@ -212,7 +213,7 @@ export class AccountCaches implements CacheEngine {
       return await entries.write(
         entryHash(cache, url),
         { ...marker, bytes: overheadOf(marker) },
-        { kind: 'bytes', size: 0, bytes: NO_BYTES },
+        { kind: 'small', bytes: NO_BYTES },
         isWanted,
         work,
       );

@@ -45,8 +45,6 @@ export interface StoredEntry {
 
 /** Bodies up to this many bytes are in the record of their entry, so that they come with one read. */
 export const EMBEDDED_BYTES = 4096;
-/** Bodies up to this many bytes are in LevelDB, larger ones in files. */
-export const INLINE_BYTES = 64 * 1024;
 
 /** The records and files of an entry beside its head and body. */
 const ENTRY_BYTES = 768;

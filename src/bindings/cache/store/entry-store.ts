@@ -6,10 +6,10 @@ import { fileBlobRecord } from '../../../storage/files/file-blob-id.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { recordKeys } from '../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
+import type { ReceivedContent } from '../../stored/receive-body.js';
 import { cacheKeys } from './cache-keys.js';
 import { type CacheSums, EntryChanges } from './entry-changes.js';
 import { decodeEntry, EMBEDDED_BYTES, type EntryHead, type StoredEntry } from './entry-codec.js';
-import type { ReceivedBody } from './receive-body.js';
 import { nextOrder, orderText, RecentUse } from './recent-use.js';
 
 /** What is known of an entry before it has a place. */
@@ -59,12 +59,12 @@ export class EntryStore {
   async write(
     hash: string,
     entry: NewEntry,
-    body: ReceivedBody,
+    content: ReceivedContent,
     isWanted: () => boolean,
     work: CallWork,
   ): Promise<boolean> {
     const { records, collector, mutex } = this.#storage;
-    const writer = body.kind === 'file' ? body.writer : undefined;
+    const writer = content.kind === 'file' ? content.writer : undefined;
     let isTried = false;
     const key = this.keyOf(hash);
     await mutex.lock(key);
@@ -80,7 +80,7 @@ export class EntryStore {
       const order = orderText(nextOrder(this.#storage.now()));
       const head = { ...entry, version: this.#storage.newId(), order };
       if (writer !== undefined) addFile(changes, hash, head, writer);
-      else if (body.kind === 'bytes') this.#addBytes(changes, hash, head, body.bytes);
+      else if (content.kind === 'small') this.#addBytes(changes, hash, head, content.bytes);
       await changes.commit(this.sums, work, () => {
         isTried = true;
       });
