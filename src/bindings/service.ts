@@ -46,6 +46,9 @@ export interface Cancellation {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
+/** The arguments of a call. A function has written them. */
+export type UncheckedFields = Readonly<Record<string, unknown>>;
+
 /** One call of a function to a service. Everything in `args` was written by the function: check it before use. */
 export interface ServiceCall {
   /** The operation, by its name in the table of the service. */

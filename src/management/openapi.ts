@@ -1,8 +1,8 @@
 /** The OpenAPI 3.1 document of the API on a date, made from the tables of routes, schemas, parameters and deprecations. */
 
 import type { BindingRegistry } from '../bindings/registry.js';
+import type { JsonSchema } from '../quotas/schema/schema.js';
 import { endsRoutes, isFinished, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
-import type { JsonSchema } from './dns/record-types.js';
 import { parameterSchema } from './http/parameters.js';
 import { parameterOf, splitPath } from './http/path-table.js';
 import { pageParameters, type Route } from './route.js';

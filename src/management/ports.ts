@@ -4,6 +4,7 @@ import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { SqlBounds } from '../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import type { ModuleKind } from '../protocol/messages.js';
+import type { RouteMode } from '../quotas/admission.js';
 import type { AccountWork } from '../quotas/host/call-work.js';
 import type { LimitOverrides } from '../quotas/limit-overrides.js';
 import type { InvocationKind, Plan, ZonePlan } from '../quotas/limits.js';
@@ -16,7 +17,6 @@ import type { FamilyId } from './deprecations/deprecations.js';
 import type { PathParams } from './http/path-table.js';
 
 export type UsageModel = Plan;
-export type RouteMode = 'fail-open' | 'fail-closed';
 export type ModuleType = ModuleKind;
 
 export interface FunctionModule {
@@ -95,7 +95,7 @@ export interface UsageRange {
 }
 
 /** Counts since the version began to serve, or since the start of the host. */
-export interface FunctionUsage {
+export interface FunctionCounts {
   readonly requests: number;
   readonly errors: number;
   readonly cpuMs: number;
@@ -134,7 +134,7 @@ export interface FunctionPort extends AccountPort {
   /** Ends the function; no error when it does not serve. */
   remove(account: string, name: string): Promise<void>;
   /** Watches an account. @throws TypeError or RangeError for a filter that is not valid, EdgeError EDGE_OVERLOADED for too many */
-  tail(account: string, filter: TailFilter): Tail;
+  tail(account: string, filter: RequestedTailFilter): TailPort;
   /** The queue of the account, by its own bounds. Absent where messages cannot be sent. */
   queue?(account: string, name: string): AccountQueue;
   /** The SQL database of the account, by its own bounds. Absent where queries cannot be made. */
@@ -142,7 +142,7 @@ export interface FunctionPort extends AccountPort {
   /** What its databases may have. Absent: anything. */
   sqlBounds?(account: string): SqlBounds;
   accountUsage(account: string): Promise<AccountUsage>;
-  functionUsage(account: string, name: string): Promise<FunctionUsage>;
+  functionUsage(account: string, name: string): Promise<FunctionCounts>;
   /**
    * What the account has used by day or function. Reading it is charged to the account unless the owner of the host asks. Rejects with TypeError or
    * RangeError for a range that is not valid.
@@ -152,8 +152,8 @@ export interface FunctionPort extends AccountPort {
   usageAccounts(range: UsageRange): Promise<readonly string[]>;
 }
 
-/** Which invocations a tail gets; what is not given is not asked for. */
-export interface TailFilter {
+/** The invocations that a tail is to get, as the request has it. An absent field passes all of them. */
+export interface RequestedTailFilter {
   readonly functions?: readonly string[];
   readonly kinds?: readonly InvocationKind[];
   readonly outcomes?: readonly string[];
@@ -164,7 +164,7 @@ export interface TailFilter {
 }
 
 /** Invocations of an account as they end, as JSON values, until it is closed or the account is gone. */
-export interface Tail {
+export interface TailPort {
   next(): Promise<IteratorResult<object, undefined>>;
   /** Those that were not read in time. */
   readonly dropped: number;

@@ -1,8 +1,8 @@
 /** One row of the table of routes. */
 
+import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { Context } from './context.js';
 import type { FamilyId, Method } from './deprecations/deprecations.js';
-import type { JsonSchema } from './dns/record-types.js';
 import type { Reply } from './http/envelope.js';
 import { ApiError } from './http/envelope.js';
 import type { Permission } from './permissions.js';

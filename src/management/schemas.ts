@@ -12,9 +12,11 @@ import { QUEUE_LIMITS } from '../bindings/queue/limits.js';
 import { CONFIGURED_QUEUE } from '../bindings/queue/store/queue-directories.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { CONFIGURED_DATABASE as DATABASE_NAME } from '../bindings/sql/store/sql-directory.js';
+import type { RouteMode } from '../quotas/admission.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { finiteLimitNumber } from '../quotas/limit-schema.js';
 import { INVOCATION_KINDS, LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../quotas/limits.js';
+import type { JsonSchema } from '../quotas/schema/schema.js';
 import {
   anything,
   choice,
@@ -45,9 +47,8 @@ import {
   VARIABLE,
 } from '../shapes/function-shapes.js';
 import { CALL_KINDS, INVOCATION_OUTCOMES } from '../usage/usage-slots.js';
-import { type JsonSchema, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordType } from './dns/record-types.js';
+import { RECORD_TYPE_NAMES, RECORD_TYPES, type RecordType } from './dns/record-types.js';
 import { PERMISSIONS } from './permissions.js';
-import type { RouteMode } from './ports.js';
 
 export type BodyName = keyof typeof REQUEST_SCHEMAS;
 

@@ -4,8 +4,8 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { makeAjv } from '../quotas/schema/check.js';
 import { complaintOf, type KeyPath, sentence, type Wording } from '../quotas/schema/complaint.js';
+import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { UsageBy } from '../usage/usage-query.js';
-import type { JsonSchema } from './dns/record-types.js';
 import { type Bodies, type BodyName, schemasOf } from './schemas.js';
 
 const DOCUMENT = 'https://edgehost.invalid/openapi.json';

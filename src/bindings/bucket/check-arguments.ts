@@ -1,6 +1,7 @@
 import { objectFrom } from '../../quotas/host/chosen-names.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { EXPIRES_FORMS, parseExpires, parseHttpDate } from '../http-date.js';
+import type { UncheckedFields } from '../service.js';
 import { parseRangeHeader } from './byte-range.js';
 import type { WireArguments } from './client/calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
@@ -13,8 +14,6 @@ import type { StoreStorageClass } from './types.js';
  * Checks the arguments of a bucket's methods as the function sent them, without relying on the client. Wrong shapes are TypeErrors, numbers
  * out of bounds RangeErrors, and errors with a code of their own BucketErrors.
  */
-
-export type UncheckedFields = Readonly<Record<string, unknown>>;
 
 export function checkFields(method: BucketMethod, what: string, value: unknown): UncheckedFields {
   if (isObject(value)) return value;

@@ -2,7 +2,7 @@ import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../cancel-body.js';
 import type { CompatibilityFlag } from '../compatibility-flags.js';
-import type { Service, ServiceCall, ServiceReply } from '../service.js';
+import type { Service, ServiceCall, ServiceReply, UncheckedFields } from '../service.js';
 import { openContent } from '../stored/service-body.js';
 import {
   checkCondition,
@@ -16,7 +16,6 @@ import {
   checkString,
   describe,
   receivedNumber,
-  type UncheckedFields,
 } from './check-arguments.js';
 import type { WireList } from './client/calls.js';
 import type { BucketEngine, GetOutcome, ListQuery } from './engine.js';

@@ -3,11 +3,10 @@
  * KvErrors.
  */
 import { describe, isObject } from '../../quotas/schema/describe.js';
+import type { UncheckedFields } from '../service.js';
 import { checkKeyCount, checkKeyText, checkLength, checkMetadataSize } from './check-text.js';
 import { type KvMethod, type KvOperation, kvError } from './errors.js';
 import { KV_LIMITS } from './limits.js';
-
-export type UncheckedFields = Readonly<Record<string, unknown>>;
 
 export function checkFields(method: KvMethod, args: unknown): UncheckedFields {
   if (isObject(args)) return args;

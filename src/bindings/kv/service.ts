@@ -4,7 +4,7 @@ import { describe } from '../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../cancel-body.js';
-import type { Service, ServiceCall, ServiceReply } from '../service.js';
+import type { Service, ServiceCall, ServiceReply, UncheckedFields } from '../service.js';
 import { JoinedContents } from '../stored/join-contents.js';
 import { openContent } from '../stored/service-body.js';
 import type { StoredContent } from '../stored/stored-content.js';
@@ -20,7 +20,6 @@ import {
   checkMetadata,
   checkPrefix,
   checkString,
-  type UncheckedFields,
 } from './check-arguments.js';
 import type { WirePage, WireValue, WireValues } from './client/calls.js';
 import type { KvEngine, KvFound, KvPage } from './engine.js';

@@ -1,7 +1,5 @@
 /** The types of DNS records: what each carries, as JSON Schemas, and how its data reads in a zone file. */
-
-/** The part of JSON Schema 2020-12 (the dialect of OpenAPI 3.1) that this API writes. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
+import type { JsonSchema } from '../../quotas/schema/schema.js';
 
 export const RECORD_TYPE_NAMES = [
   'A',

@@ -5,7 +5,7 @@ import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';
 import type { JsonSchema } from '../../quotas/schema/schema.js';
 import type { Context } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
-import type { Tail, TailFilter } from '../ports.js';
+import type { RequestedTailFilter, TailPort } from '../ports.js';
 
 const listed = (pattern: string): JsonSchema => ({ type: 'string', pattern: `^${pattern}(,${pattern}){0,31}$` });
 
@@ -29,7 +29,7 @@ export async function getTail(context: Context): Promise<Reply> {
   const filter = filterOf(new URL(context.request.url).searchParams);
   const mediaType = 'text/event-stream; charset=utf-8';
   if (context.request.method === 'HEAD') return { result: null, raw: '', mediaType };
-  let tail: Tail;
+  let tail: TailPort;
   try {
     tail = context.services.functions.tail(context.account, filter);
   } catch (error) {
@@ -42,7 +42,7 @@ export async function getTail(context: Context): Promise<Reply> {
 }
 
 /** The router has checked the form of the values. */
-function filterOf(query: URLSearchParams): TailFilter {
+function filterOf(query: URLSearchParams): RequestedTailFilter {
   const list = (name: string): readonly string[] | undefined => query.get(name)?.split(',');
   const functions = list('function');
   const kinds = list('kind')?.map(checkKind);
@@ -69,10 +69,10 @@ function checkKind(text: string): InvocationKind {
 }
 
 /** Events `trace` with an invocation each, and `dropped` with the number of those that were not read in time. */
-function eventStream(tail: Tail, signal: AbortSignal): ReadableStream<Uint8Array> {
+function eventStream(tail: TailPort, signal: AbortSignal): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   const endsAt = performance.now() + MAX_MS;
-  let next: ReturnType<Tail['next']> | undefined;
+  let next: ReturnType<TailPort['next']> | undefined;
   let isBegun = false;
   let reported = 0;
   const onAbort = guarded((): void => tail.close());

@@ -1,10 +1,11 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
+import type { RouteMode } from '../../quotas/admission.js';
 import type { WrittenConsumer } from '../../shapes/consumer-shapes.js';
 import type { CronMissed, CronOverlap } from '../../shapes/cron-trigger.js';
 import { KeyedMutex, type Locks } from '../../storage/records/keyed-mutex.js';
 import type { DnsRecord } from '../dns/record-types.js';
-import type { ModuleType, RouteMode, UsageModel } from '../ports.js';
+import type { ModuleType, UsageModel } from '../ports.js';
 import type { ServiceBinding, VariableBinding } from '../schemas.js';
 import type { AuditEntry } from './audit-log.js';
 import { Contents, type ManagementStorage, Records } from './records.js';

@@ -10,11 +10,11 @@ import type { BindingDirectories } from '../../../src/bindings/registry.js';
 import type {
   AccountSummary,
   AccountUsage,
+  FunctionCounts,
   FunctionDeployment,
   FunctionPort,
   FunctionTriggers,
-  FunctionUsage,
-  Tail,
+  TailPort,
   UsageRange,
 } from '../../../src/management/ports.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
@@ -66,7 +66,7 @@ export class MemoryFunctions implements FunctionPort {
     this.accounts.delete(account);
   }
 
-  tail(): Tail {
+  tail(): TailPort {
     return { next: async () => ({ done: true, value: undefined }), dropped: 0, close() {} };
   }
 
@@ -117,7 +117,7 @@ export class MemoryFunctions implements FunctionPort {
     return { plan: 'free', quotas: [{ id: 'requests', used: 7, limit: 100_000, unit: 'requests/day', resetsOn }] };
   }
 
-  async functionUsage(): Promise<FunctionUsage> {
+  async functionUsage(): Promise<FunctionCounts> {
     return { requests: 7, errors: 1, cpuMs: 12.5, subrequests: 2 };
   }
 
