@@ -18,17 +18,17 @@ const MAX_WHOLE_BYTES = 1024 * 1024;
 const MAX_PIECE_BYTES = 128 * 1024;
 
 /** A body to be sent. Its bytes must not be shared with code that could change them, unless it is sent whole. */
-export type OutgoingBody = string | Uint8Array | HostBody | ReadableStream;
+export type BodyToSend = string | Uint8Array | HostBody | ReadableStream;
 
 /** Takes what a body is made of; the caller has checked that it is usable. */
-export function takeOutgoing(body: Body): OutgoingBody {
+export function takeOutgoing(body: Body): BodyToSend {
   const source = takeSource(body);
   if (source === undefined) return streamOf(body);
   return isBlob(source) ? blobBytes(source) : source;
 }
 
 /** Whether the op that sends the head takes the body along. */
-export function goesWhole(body: OutgoingBody): body is string | Uint8Array {
+export function goesWhole(body: BodyToSend): body is string | Uint8Array {
   return typeof body === 'string' || (isUint8Array(body) && typedArrayLength(body) <= MAX_WHOLE_BYTES);
 }
 

@@ -5,9 +5,9 @@
  */
 import type { ServiceId } from '../bindings/service-id.ts';
 import { Op } from '../isolate/ops/table.ts';
-import { goesWhole, type OutgoingBody, outgoingLength, sendBody } from './body-out.ts';
+import { type BodyToSend, goesWhole, outgoingLength, sendBody } from './body-out.ts';
 import { opString, takeBytes } from './bridge.ts';
-import { type CallReply, openCall, type ServiceCall } from './calls.ts';
+import { type CallListener, type GuestServiceCall, openCall } from './calls.ts';
 import { ErrorCtor, stringIndexOf, stringSlice } from './primordials.ts';
 import { copyOf, isUint8Array } from './web/base/buffers.ts';
 
@@ -22,7 +22,7 @@ export function setOutputGate(gate: NonNullable<typeof outputGate>): void {
 }
 
 /** A call that is made, or will be. */
-export type MadeCall = Pick<ServiceCall, 'abort'>;
+export type MadeCall = Pick<GuestServiceCall, 'abort'>;
 
 /** @param binding the name that the function has given to the binding; '' for a service that every function has */
 export function callService(
@@ -30,8 +30,8 @@ export function callService(
   method: string,
   binding: string,
   argumentText: string,
-  body: OutgoingBody | null,
-  reply: CallReply,
+  body: BodyToSend | null,
+  reply: CallListener,
 ): MadeCall {
   const defer = outputGate?.(service);
   if (defer !== undefined) {
@@ -65,10 +65,10 @@ export function callServiceBlocking(
 export function callOpen(
   service: ServiceId,
   head: string,
-  reply: CallReply,
+  reply: CallListener,
   onMade: (exchange: number) => void = () => {},
 ): MadeCall {
-  const make = (): ServiceCall => {
+  const make = (): GuestServiceCall => {
     const call = openCall(Op.CallStream, service, head, undefined, reply);
     onMade(call.exchange);
     return call;
@@ -77,8 +77,8 @@ export function callOpen(
   return defer === undefined ? make() : deferred(defer, make, reply);
 }
 
-function deferred(defer: Deferral, make: () => ServiceCall, reply: CallReply): MadeCall {
-  let made: ServiceCall | undefined;
+function deferred(defer: Deferral, make: () => GuestServiceCall, reply: CallListener): MadeCall {
+  let made: GuestServiceCall | undefined;
   let isAborted = false;
   defer(
     () => {
@@ -107,9 +107,9 @@ export function callNow(
   method: string,
   binding: string,
   argumentText: string,
-  body: OutgoingBody | null,
-  reply: CallReply,
-): ServiceCall {
+  body: BodyToSend | null,
+  reply: CallListener,
+): GuestServiceCall {
   const head = `${method}\n${binding}\n${argumentText}`;
   if (body === null) return openCall(Op.Call, service, head, undefined, reply);
   if (goesWhole(body)) return openCall(typeof body === 'string' ? Op.Call : Op.CallBytes, service, head, body, reply);

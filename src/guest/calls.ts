@@ -6,7 +6,7 @@ import { type CallSite, callSite } from './errors.ts';
 import { HostBody, stopSending } from './host-body.ts';
 import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
 
-export interface CallReply {
+export interface CallListener {
   /** `head` is what the service answered; `body` is null when there is none. */
   onReply(head: string, body: HostBody | null): void;
   /** The error is made from the host's report (see rejection.ts), or is the failure of the body that was being sent. */
@@ -15,7 +15,7 @@ export interface CallReply {
   site?: CallSite;
 }
 
-export class ServiceCall {
+export class GuestServiceCall {
   readonly exchange: number;
 
   constructor(exchange: number) {
@@ -34,20 +34,20 @@ export class ServiceCall {
   }
 }
 
-const open = new MapCtor<number, CallReply>();
+const open = new MapCtor<number, CallListener>();
 
 export function openCall(
   number: Op.Call | Op.CallBytes | Op.CallStream,
   service: ServiceId,
   head: string,
   body: string | Uint8Array | undefined,
-  reply: CallReply,
-): ServiceCall {
+  reply: CallListener,
+): GuestServiceCall {
   const exchange = opNumber(number, service, head, body);
   const site = callSite();
   if (site !== undefined) reply.site = site;
   mapSet(open, exchange, reply);
-  return new ServiceCall(exchange);
+  return new GuestServiceCall(exchange);
 }
 
 /** The answer of this call will not be delivered any more. */
@@ -61,7 +61,7 @@ export function failCall(exchange: number, error: unknown): void {
 }
 
 /** The reply of a call that is over. */
-function taken(exchange: number): CallReply | undefined {
+function taken(exchange: number): CallListener | undefined {
   const reply = mapGet(open, exchange);
   mapDelete(open, exchange);
   return reply;

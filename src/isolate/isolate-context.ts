@@ -5,7 +5,7 @@ import type { OpenInvocations } from './open/open-invocations.js';
 import { OpError } from './ops/arguments.js';
 import type { BasicsOwner } from './ops/basics.js';
 import { Ev } from './ops/table.js';
-import type { Place } from './stacks/source-places.js';
+import type { SourcePlace } from './stacks/source-places.js';
 
 /** Async ops under way in one isolate; one more is an error in the guest. */
 const MAX_PENDING_OPS = 4096;
@@ -26,7 +26,7 @@ export class IsolateContext implements BasicsOwner {
     return this.#pendingOps;
   }
 
-  placeOf(place: Place): Place {
+  placeOf(place: SourcePlace): SourcePlace {
     return this.#parts.modules?.places.find(place) ?? place;
   }
 

@@ -2,7 +2,7 @@
 import { types } from 'node:util';
 import type { ScriptFailure } from '../protocol/messages.js';
 import { parser } from './lazy-parser.js';
-import type { Place } from './stacks/source-places.js';
+import type { SourcePlace } from './stacks/source-places.js';
 import { threadCpuMs } from './thread-clock.js';
 
 /** The deployment is invalid; found before function code runs. */
@@ -21,10 +21,10 @@ export class LoadError {
 }
 
 /** A place in a deployed text, which has a name elsewhere. */
-export type Position = Omit<Place, 'file'>;
+export type Position = Omit<SourcePlace, 'file'>;
 
 /** Where a place in a deployed text was written, by the source map of the deployment. */
-export type OriginalOf = (place: Place) => Place;
+export type OriginalOf = (place: SourcePlace) => SourcePlace;
 
 export function lineAndColumn(source: string, index: number): Position {
   const before = source.slice(0, index);

@@ -8,15 +8,15 @@ import { type Node, parse } from 'acorn';
 export type Goal = 'module' | 'script';
 
 /** An import() or import.meta, by its place in the source. */
-export interface ImportUse {
+export interface FoundImport {
   readonly start: number;
   readonly end: number;
   readonly isCall: boolean;
 }
 
 /** Every import() and import.meta, in no order, for the goal that runs the source. Throws for what the parser does not know. */
-export function importsIn(source: string, goal: Goal): ImportUse[] {
-  const found: ImportUse[] = [];
+export function importsIn(source: string, goal: Goal): FoundImport[] {
+  const found: FoundImport[] = [];
   for (const { type, start, end } of nodesOf(parseAs(source, goal))) {
     if (type === 'ImportExpression') found.push({ start, end, isCall: true });
     if (type === 'MetaProperty' && source.startsWith('import', start)) found.push({ start, end, isCall: false });

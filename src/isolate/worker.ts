@@ -17,7 +17,7 @@ import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { warmUp } from './warm-up.js';
 import { WatchBlock } from './watch-block.js';
 
-export interface Lease {
+export interface IsolateLease {
   /** Where the host and the services are reached: inherited descriptors in a cell, a port when isolates run in the host process. */
   readonly connection:
     | { readonly fd: number; readonly callsFd?: number }
@@ -30,7 +30,7 @@ export interface Lease {
 const { exit } = process;
 const torn = (): void => exit(TORN_EXIT);
 
-export default function serve(lease: Lease): Promise<never> {
+export default function serve(lease: IsolateLease): Promise<never> {
   const watch = new WatchBlock(lease.watch);
   watch.clock = ownClockDescriptor();
   watch.thread = ownThreadId();

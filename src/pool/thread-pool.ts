@@ -8,7 +8,7 @@ import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { exitDetail } from '../isolate/exit-codes.js';
 import { monotonicMs, WatchBlock } from '../isolate/watch-block.js';
-import type { Lease } from '../isolate/worker.js';
+import type { IsolateLease } from '../isolate/worker.js';
 import { errorCode } from '../quotas/errors.js';
 import { guarded } from '../quotas/guarded.js';
 import type { ThreadPriority } from './thread-priority.js';
@@ -42,7 +42,7 @@ const STUCK_AFTER_MS = 3000;
 const MEBIBYTE = 1024 * 1024;
 
 export class ThreadPool {
-  readonly #pool: Piscina<Lease, never>;
+  readonly #pool: Piscina<IsolateLease, never>;
   readonly #options: ThreadPoolOptions;
   readonly #watchdog: Watchdog;
   readonly #running = new Map<number, { readonly controller: AbortController; readonly block: WatchBlock }>();
@@ -57,7 +57,7 @@ export class ThreadPool {
       isEnding: () => this.#ending.size > 0,
       priority: options.priority,
     });
-    this.#pool = new Piscina<Lease, never>({
+    this.#pool = new Piscina<IsolateLease, never>({
       filename: fileURLToPath(new URL('../isolate/worker.bundle.cjs', import.meta.url)),
       minThreads: 0,
       maxThreads: options.maxThreads,
@@ -80,7 +80,7 @@ export class ThreadPool {
     return this.#running.size;
   }
 
-  start(lease: number, connection: Lease['connection']): void {
+  start(lease: number, connection: IsolateLease['connection']): void {
     const block = new WatchBlock();
     const controller = new AbortController();
     this.#running.set(lease, { controller, block });
@@ -90,7 +90,7 @@ export class ThreadPool {
       this.end(lease, finding.reason);
     });
     const { guestBundle } = this.#options;
-    const task: Lease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
+    const task: IsolateLease = { connection, watch: block.buffer, ...(guestBundle !== undefined && { guestBundle }) };
     const transferList = 'port' in connection ? [connection.port] : [];
     this.#pool.run(task, { signal: controller.signal, transferList }).catch((error: unknown) => {
       this.#running.delete(lease);

@@ -13,7 +13,7 @@ import { isUint8Array } from '../web/base/buffers.ts';
 import { ByteReader, createByteStream, type ReadableStream } from '../web/streams/streams.ts';
 import type { Parts } from './decode.ts';
 
-export type Payload = Uint8Array | ReadableStream | null;
+export type CallbackPayload = Uint8Array | ReadableStream | null;
 
 /** A body that comes in chunks. */
 export interface ChunkReader {
@@ -23,7 +23,7 @@ export interface ChunkReader {
 }
 
 /** Bytes one after the other, and then those of the stream. */
-export function bodyOf(bytes: readonly Uint8Array[], stream: ReadableStream | undefined): Payload {
+export function bodyOf(bytes: readonly Uint8Array[], stream: ReadableStream | undefined): CallbackPayload {
   const whole = concat(bytes);
   if (stream === undefined) return whole;
   // A stream that comes from the host goes back to it without passing through this realm.
@@ -69,7 +69,10 @@ export function concat(sequences: readonly Uint8Array[]): Uint8Array | null {
   return whole;
 }
 
-export async function takeApart(body: Payload, { b: lengths, s: hasStream }: Omit<EncodedValue, 'v'>): Promise<Parts> {
+export async function takeApart(
+  body: CallbackPayload,
+  { b: lengths, s: hasStream }: Omit<EncodedValue, 'v'>,
+): Promise<Parts> {
   const bytes: Uint8Array[] = [];
   if (hasStream && lengths.length === 0) return { bytes, stream: streamOf(body) };
   const isStream = body !== null && !isUint8Array(body);
@@ -78,7 +81,7 @@ export async function takeApart(body: Payload, { b: lengths, s: hasStream }: Omi
   return { bytes, stream: hasStream ? source.rest() : undefined };
 }
 
-function streamOf(body: Payload): ReadableStream {
+function streamOf(body: CallbackPayload): ReadableStream {
   if (body !== null && !isUint8Array(body)) return body;
   let rest: Uint8Array | undefined = body !== null && typedArrayLength(body) > 0 ? body : undefined;
   return createByteStream({

@@ -26,16 +26,16 @@ export interface Parts {
 }
 
 /** Decodes arrays with the tags of `EncodeOther`; undefined for a tag that it does not know. */
-export type DecodeOther = (list: readonly unknown[], inner: (json: unknown) => unknown) => object | undefined;
+export type GuestDecodeOther = (list: readonly unknown[], inner: (json: unknown) => unknown) => object | undefined;
 
 interface State extends Parts {
-  readonly other: DecodeOther | undefined;
+  readonly other: GuestDecodeOther | undefined;
   /** By their numbers. */
   readonly objects: unknown[];
   bytesRead: number;
 }
 
-export function decodeValue(json: unknown, parts: Parts, other?: DecodeOther): unknown {
+export function decodeValue(json: unknown, parts: Parts, other?: GuestDecodeOther): unknown {
   return decode({ other, bytes: parts.bytes, stream: parts.stream, objects: [], bytesRead: 0 }, json);
 }
 

@@ -2,7 +2,7 @@
 import type { ClientPlatform } from '../../bindings/client-platform.ts';
 import type { ServiceId } from '../../bindings/service-id.ts';
 import { BINDINGS } from '../bindings.ts';
-import { goesWhole, type OutgoingBody, takeOutgoing } from '../body-out.ts';
+import { type BodyToSend, goesWhole, takeOutgoing } from '../body-out.ts';
 import { callService } from '../call-service.ts';
 import type { HostBody } from '../host-body.ts';
 import { ErrorCtor, jsonParse, jsonStringify, PromiseCtor } from '../primordials.ts';
@@ -61,7 +61,7 @@ function call(
   });
 }
 
-function outgoing(body: Payload): OutgoingBody | null {
+function outgoing(body: Payload): BodyToSend | null {
   if (body === null || typeof body === 'string') return body;
   // A stream that comes from the host, such as a request's body, goes back to it without passing this realm.
   if (isReadableStream(body)) return takeOutgoing(extractBody(body).body);

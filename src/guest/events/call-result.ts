@@ -22,7 +22,7 @@ interface Waiting {
   readonly listener: Listener;
 }
 
-export class CallResult {
+export class GuestCallResult {
   #base: Base | undefined = undefined;
   #isSettled = false;
   #waiting: Waiting[] | undefined = undefined;

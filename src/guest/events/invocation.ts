@@ -13,7 +13,7 @@ import {
   MAX_REPLY_HEADERS,
   Op,
 } from '../../isolate/ops/table.ts';
-import { goesWhole, type OutgoingBody, sendBody, takeOutgoing } from '../body-out.ts';
+import { type BodyToSend, goesWhole, sendBody, takeOutgoing } from '../body-out.ts';
 import { onEvent, op, opNumber } from '../bridge.ts';
 import { dropCall } from '../calls.ts';
 import { describeFailure, type FailureCode } from '../failure.ts';
@@ -40,7 +40,7 @@ import { abortSignal } from '../web/scheduling/abort.ts';
 import { dropLink } from '../websockets/host-link.ts';
 import { answerSleeping, joinSocket, takeSocket } from '../websockets/upgrade.ts';
 import type { WebSocket } from '../websockets/web-socket.ts';
-import type { CallResult } from './call-result.ts';
+import type { GuestCallResult } from './call-result.ts';
 import { type ContextOwner, createContext, type ExecutionContext } from './execution-context.ts';
 import { type AlarmInfo, type Handlers, kindsOf } from './handlers.ts';
 import { batchOutcome, closeBatch, createBatch, type MessageBatch, sayRetries } from './queue.ts';
@@ -94,7 +94,7 @@ export class Invocation implements ContextOwner {
   /** The request asks for a WebSocket, whose messages come in place of a body. */
   isUpgrade = false;
   /** Of a call: what others may go on by. */
-  result: CallResult | undefined = undefined;
+  result: GuestCallResult | undefined = undefined;
   /** Called when the host has ended it. */
   onOver: (() => void) | undefined = undefined;
 
@@ -443,7 +443,7 @@ function replySocket(invocation: Invocation, state: ResponseState, socket: WebSo
 }
 
 /** A complete answer, or the head of one whose body follows. `head` is Latin-1. */
-export function replyWith(invocation: Invocation, head: string, body: OutgoingBody): void {
+export function replyWith(invocation: Invocation, head: string, body: BodyToSend): void {
   const { id } = invocation;
   if (goesWhole(body)) notify(typeof body === 'string' ? Op.Reply : Op.ReplyBytes, id, 200, head, body);
   else if (notify(Op.ReplyStream, id, 200, head)) send(invocation, body);
@@ -451,7 +451,7 @@ export function replyWith(invocation: Invocation, head: string, body: OutgoingBo
 }
 
 /** The head has been sent, so what goes wrong now is a failure of the body. */
-function send(invocation: Invocation, body: Exclude<OutgoingBody, string>): void {
+function send(invocation: Invocation, body: Exclude<BodyToSend, string>): void {
   let sent: Promise<void> | undefined;
   try {
     sent = sendBody(body, invocation.id);

@@ -16,13 +16,13 @@ import { StatefulObject } from '../rpc/entrypoint.ts';
 import { isOf, mainExport } from '../rpc/serve.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { setHeldByHost } from './gates.ts';
-import { LiveObject } from './live-object.ts';
+import { GuestLiveObject } from './live-object.ts';
 import { createState } from './object-state.ts';
 import { ObjectTimers } from './object-timers.ts';
-import { ObjectSockets } from './sockets/object-sockets.ts';
+import { GuestObjectSockets } from './sockets/object-sockets.ts';
 import { createObjectStorage } from './storage/object-storage.ts';
 
-const live = new MapCtor<string, LiveObject>();
+const live = new MapCtor<string, GuestLiveObject>();
 /** Objects without an event for so long are forgotten by the next sweep, which follows within as long again. */
 let idleMs = 70_000;
 let sweptMs = 0;
@@ -46,8 +46,8 @@ export function instanceOf(
   id: string,
   name: string | undefined,
   hasSockets: boolean,
-  adopt: (object: LiveObject) => void,
-): LiveObject {
+  adopt: (object: GuestLiveObject) => void,
+): GuestLiveObject {
   const nowMs = opNumber(Op.Now);
   if (nowMs - sweptMs >= idleMs) sweep(nowMs);
   const key = `${className}/${id}`;
@@ -60,12 +60,12 @@ export function instanceOf(
 }
 
 /** The live instance, if there is one. It does not count as an event. */
-export function liveInstance(className: string, id: string): LiveObject | undefined {
+export function liveInstance(className: string, id: string): GuestLiveObject | undefined {
   return mapGet(live, `${className}/${id}`);
 }
 
 /** The timers of an object, which are made with the first of them. */
-export function timersOf(object: LiveObject): ObjectTimers {
+export function timersOf(object: GuestLiveObject): ObjectTimers {
   const { className, id } = object;
   object.timers ??= new ObjectTimers({ className, id, isLeft: () => object.isLeftFor(idleMs) });
   return object.timers;
@@ -77,11 +77,11 @@ function createObject(
   id: string,
   name: string | undefined,
   hasSockets: boolean,
-  adopt: (object: LiveObject) => void,
-): LiveObject {
+  adopt: (object: GuestLiveObject) => void,
+): GuestLiveObject {
   const exported = mainExport(className);
   if (!isClass(exported)) throw new TypeErrorCtor(`The export "${className}" is no class`);
-  const object = new LiveObject(className, id, name, broken => {
+  const object = new GuestLiveObject(className, id, name, broken => {
     if (mapGet(live, key) === broken) mapDelete(live, key);
   });
   const state = createState({ object, name, createStorage: () => storageOf(object, exported) });
@@ -92,7 +92,7 @@ function createObject(
   return object;
 }
 
-function constructNow(object: LiveObject, exported: ObjectClass, state: object): void {
+function constructNow(object: GuestLiveObject, exported: ObjectClass, state: object): void {
   try {
     object.instance = construct(exported, [state, theEnv()]);
   } catch (error) {
@@ -102,13 +102,13 @@ function constructNow(object: LiveObject, exported: ObjectClass, state: object):
 
 /** Its events wait meanwhile. */
 async function constructLater(
-  object: LiveObject,
+  object: GuestLiveObject,
   exported: ObjectClass,
   state: object,
   name: string | undefined,
 ): Promise<void> {
   const open = object.gates.closeInput();
-  const sockets = new ObjectSockets(object, name);
+  const sockets = new GuestObjectSockets(object, name);
   object.sockets = sockets;
   try {
     await sockets.load();
@@ -121,7 +121,10 @@ async function constructLater(
 
 type ObjectClass = (new (context: unknown, env: unknown) => object) & { prototype: object };
 
-function storageOf({ className, id, name, gates }: LiveObject, { prototype }: { readonly prototype: object }): object {
+function storageOf(
+  { className, id, name, gates }: GuestLiveObject,
+  { prototype }: { readonly prototype: object },
+): object {
   const hasAlarmHandler = isCallable((prototype as { readonly alarm?: unknown }).alarm); // every object can be read from
   return createObjectStorage({ className, id, name, gates, hasAlarmHandler, deletesAlarm });
 }

@@ -6,7 +6,7 @@ import { resume } from '../events/resume.ts';
 import { arrayPush, ErrorCtor, SetCtor, setAdd, setDelete, setForEach } from '../primordials.ts';
 import { Gates } from './gates.ts';
 import type { ObjectTimers } from './object-timers.ts';
-import type { ObjectSockets } from './sockets/object-sockets.ts';
+import type { GuestObjectSockets } from './sockets/object-sockets.ts';
 
 /** An event of an object, as far as its delivery goes. */
 export interface ObjectEvent {
@@ -21,7 +21,7 @@ export interface ObjectEvent {
   broken(error: unknown): void;
 }
 
-export class LiveObject {
+export class GuestLiveObject {
   readonly className: string;
   readonly id: string;
   /** The name that its id was made from, where it is known. */
@@ -31,10 +31,10 @@ export class LiveObject {
   instance: object | undefined = undefined;
   lastUsedMs = 0;
   /** Sockets that it has accepted to sleep; made when there is one, or a rule for them. */
-  sockets: ObjectSockets | undefined = undefined;
+  sockets: GuestObjectSockets | undefined = undefined;
   /** Those that it has set; made with the first. */
   timers: ObjectTimers | undefined = undefined;
-  readonly #onBroken: (object: LiveObject) => void;
+  readonly #onBroken: (object: GuestLiveObject) => void;
   /** Events that have come and are not over. */
   readonly #open = new SetCtor<ObjectEvent>();
   #openCount = 0;
@@ -45,7 +45,7 @@ export class LiveObject {
   #isResuming = false;
   #broken: { readonly error: unknown } | undefined = undefined;
 
-  constructor(className: string, id: string, name: string | undefined, onBroken: (object: LiveObject) => void) {
+  constructor(className: string, id: string, name: string | undefined, onBroken: (object: GuestLiveObject) => void) {
     this.className = className;
     this.id = id;
     this.name = name;

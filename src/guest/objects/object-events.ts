@@ -44,7 +44,7 @@ import { isResponse, responseState } from '../web/fetch/response.ts';
 import { ownTimers } from '../web/scheduling/timers.ts';
 import { loseLink } from '../websockets/host-link.ts';
 import { instanceOf, liveInstance, takesCalls, timersOf } from './instances.ts';
-import type { LiveObject, ObjectEvent } from './live-object.ts';
+import type { GuestLiveObject, ObjectEvent } from './live-object.ts';
 import { collected } from './storage/storage-calls.ts';
 
 const FETCH = 102; // f
@@ -57,7 +57,7 @@ const BINARY = 98; // b
 const CLOSE = 99; // c
 
 class ObjectInvocation extends Invocation {
-  object: LiveObject | undefined = undefined;
+  object: GuestLiveObject | undefined = undefined;
   event: ObjectEvent | undefined = undefined;
   /** It was answered, or has failed. */
   isAnswered = false;
@@ -136,7 +136,7 @@ onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
     receiveTimer(invocation, liveInstance(c, i));
     return;
   }
-  let object: LiveObject;
+  let object: GuestLiveObject;
   try {
     object = instanceOf(c, i, n, w === 1, made => {
       invocation.object = made;
@@ -158,7 +158,7 @@ onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
 
 function eventOf(
   invocation: ObjectInvocation,
-  object: LiveObject,
+  object: GuestLiveObject,
   isReady: boolean,
   deliver: () => void,
   isTimer = false,
@@ -178,7 +178,7 @@ function eventOf(
   return event;
 }
 
-function receiveFetch(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
+function receiveFetch(invocation: ObjectInvocation, object: GuestLiveObject, head: string, bodySize: number): void {
   const request = requestOf(invocation, head, bodySize);
   const deliver = (): void =>
     call(invocation, object, 'fetch', [request], result => {
@@ -188,7 +188,7 @@ function receiveFetch(invocation: ObjectInvocation, object: LiveObject, head: st
   object.receive(eventOf(invocation, object, true, deliver));
 }
 
-function receiveAlarm(invocation: ObjectInvocation, object: LiveObject, head: string): void {
+function receiveAlarm(invocation: ObjectInvocation, object: GuestLiveObject, head: string): void {
   const [time = '', retries = ''] = stringSplit(head, '\n');
   const info: AlarmInfo = { scheduledTime: +time, retryCount: +retries, isRetry: +retries > 0 };
   const deliver = (): void =>
@@ -199,7 +199,7 @@ function receiveAlarm(invocation: ObjectInvocation, object: LiveObject, head: st
 }
 
 /** A timer is due that has outlived its event. An instance that is gone has none any more. */
-function receiveTimer(invocation: ObjectInvocation, object: LiveObject | undefined): void {
+function receiveTimer(invocation: ObjectInvocation, object: GuestLiveObject | undefined): void {
   const answer = (): void => answerOther(invocation, undefined);
   const { timers } = object ?? {};
   if (object === undefined || timers === undefined) {
@@ -217,7 +217,7 @@ function receiveTimer(invocation: ObjectInvocation, object: LiveObject | undefin
 type SocketMethod = 'webSocketMessage' | 'webSocketClose' | 'webSocketError';
 
 /** A message, or the end, of a socket that sleeps in the host. */
-function receiveSocket(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
+function receiveSocket(invocation: ObjectInvocation, object: GuestLiveObject, head: string, bodySize: number): void {
   const kind = stringCharCodeAt(head, 0);
   const event: SocketEventHead = jsonParse(stringSlice(head, 1)); // the host's
   const body = bodySize === BODY_NONE ? null : new HostBody(invocation.id, bodySize < 0 ? BODY_STREAM : bodySize);
@@ -243,7 +243,7 @@ function receiveSocket(invocation: ObjectInvocation, object: LiveObject, head: s
 
 function deliverSocket(
   invocation: ObjectInvocation,
-  object: LiveObject,
+  object: GuestLiveObject,
   kind: number,
   { s, c = 0, r = '' }: SocketEventHead,
   bytes: Uint8Array,
@@ -265,7 +265,7 @@ const NOTHING = new Uint8ArrayCtor(0);
 /** Calls a handler of the instance; `answer` gets what it answered when the output gate is open. */
 function call(
   invocation: ObjectInvocation,
-  object: LiveObject,
+  object: GuestLiveObject,
   method: 'fetch' | 'alarm' | SocketMethod,
   args: readonly unknown[],
   answer: (result: unknown) => void,
@@ -290,7 +290,7 @@ function call(
 
 async function settle(
   invocation: ObjectInvocation,
-  object: LiveObject,
+  object: GuestLiveObject,
   promise: unknown,
   answer: (result: unknown) => void,
 ): Promise<void> {
@@ -317,7 +317,7 @@ function isWhole(result: unknown): boolean {
  * Answers when what was written is on disk; with all of the answer at once, when it is on its way, for the host keeps the answer back. An object that was
  * reset has failed the event by then.
  */
-function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => void, isWhole = false): void {
+function finish(invocation: ObjectInvocation, object: GuestLiveObject, answer: () => void, isWhole = false): void {
   const go = (): void => {
     if (invocation.isAnswered) return;
     invocation.isStreaming = !isWhole;
@@ -329,7 +329,7 @@ function finish(invocation: ObjectInvocation, object: LiveObject, answer: () => 
   else object.gates.whenWritten(go);
 }
 
-function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: string, bodySize: number): void {
+function receiveCall(invocation: ObjectInvocation, object: GuestLiveObject, head: string, bodySize: number): void {
   const received: ReceivedCall = jsonParse(head); // the host's
   const body = bodySize === BODY_NONE ? null : new HostBody(invocation.id, bodySize < 0 ? BODY_STREAM : bodySize);
   answer(invocation, object, received, body);
@@ -337,7 +337,7 @@ function receiveCall(invocation: ObjectInvocation, object: LiveObject, head: str
 
 function answer(
   invocation: ObjectInvocation,
-  object: LiveObject,
+  object: GuestLiveObject,
   received: ReceivedCall,
   body: HostBody | null,
   base?: Base,

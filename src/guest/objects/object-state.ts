@@ -3,15 +3,15 @@ import { currentInvocation } from '../events/invocation.ts';
 import { ErrorCtor, jsonParse, mathTrunc, promiseReject, TypeErrorCtor } from '../primordials.ts';
 import { defineInterface, defineOwn, invoke, isCallable, requireArguments, toDouble } from '../web/base/idl.ts';
 import { startOwnTimer, stopTimer } from '../web/scheduling/timers.ts';
-import type { LiveObject } from './live-object.ts';
+import type { GuestLiveObject } from './live-object.ts';
 import { createId, nameOf, type StatefulId } from './object-id.ts';
-import { ObjectSockets } from './sockets/object-sockets.ts';
+import { GuestObjectSockets } from './sockets/object-sockets.ts';
 
 /** How long blockConcurrencyWhile() may keep other events away. */
 const BLOCK_MS = 30_000;
 
 interface StateParts {
-  readonly object: LiveObject;
+  readonly object: GuestLiveObject;
   readonly name: string | undefined;
   readonly createStorage: () => object;
 }
@@ -19,7 +19,7 @@ interface StateParts {
 let construction: StateParts | undefined;
 
 export class StatefulObjectState {
-  readonly #object: LiveObject;
+  readonly #object: GuestLiveObject;
   readonly #createStorage: () => object;
   #storage: object | undefined = undefined;
   readonly id: StatefulId;
@@ -99,8 +99,8 @@ export class StatefulObjectState {
     return ms === 0 ? null : ms;
   }
 
-  get #sockets(): ObjectSockets {
-    this.#object.sockets ??= new ObjectSockets(this.#object, nameOf(this.id));
+  get #sockets(): GuestObjectSockets {
+    this.#object.sockets ??= new GuestObjectSockets(this.#object, nameOf(this.id));
     return this.#object.sockets;
   }
 
@@ -114,7 +114,11 @@ export class StatefulObjectState {
 
 defineInterface(StatefulObjectState);
 
-async function block(object: LiveObject, callback: Parameters<typeof invoke>[0], open: () => void): Promise<unknown> {
+async function block(
+  object: GuestLiveObject,
+  callback: Parameters<typeof invoke>[0],
+  open: () => void,
+): Promise<unknown> {
   // The event stays open until the callback is done: so timers of the callback run in it, while other events wait.
   const invocation = currentInvocation();
   if (invocation !== undefined) invocation.tasks++;

@@ -1,5 +1,5 @@
 /** Bodies of the content type `v8`, in the form of bindings/queue/structured.ts. */
-import { type DecodeOther, decodeValue } from '../callbacks/decode.ts';
+import { decodeValue, type GuestDecodeOther } from '../callbacks/decode.ts';
 import { type EncodeOther, encodeValue } from '../callbacks/encode.ts';
 import {
   arrayPush,
@@ -43,7 +43,7 @@ export function encodeStructured(value: unknown, other?: EncodeOther, verb?: str
   return body;
 }
 
-export function decodeStructured(body: Uint8Array, other?: DecodeOther): unknown {
+export function decodeStructured(body: Uint8Array, other?: GuestDecodeOther): unknown {
   const textLength = (body[0] ?? 0) + (body[1] ?? 0) * 0x100 + (body[2] ?? 0) * 0x1_0000 + (body[3] ?? 0) * 0x100_0000;
   const text = decodeUtf8(typedArraySubarray(body, 4, 4 + textLength));
   const [json, lengths] = jsonParse(text) as readonly [unknown, readonly number[]]; // written by one of the two encoders

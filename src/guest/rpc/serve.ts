@@ -5,7 +5,7 @@ import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
 import { shortened } from '../errors.ts';
-import { type Base, CallResult } from '../events/call-result.ts';
+import { type Base, GuestCallResult } from '../events/call-result.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
 import { fail, Invocation, openInvocation, replyWith } from '../events/invocation.ts';
@@ -163,7 +163,7 @@ export function goOnBy(
     }
   };
   // Others may go on by its own result, before it has begun.
-  invocation.result = new CallResult();
+  invocation.result = new GuestCallResult();
   const result = openInvocation(earlier)?.result;
   if (result === undefined) answer(undefined);
   else result.when(invocation, answer);
@@ -184,7 +184,7 @@ export async function answerCall(
   turn: ObjectTurn | undefined,
   base?: Base,
 ): Promise<void> {
-  invocation.result ??= new CallResult();
+  invocation.result ??= new GuestCallResult();
   const outcome = invocation.result;
   const finish = (answer: () => void, isWhole: boolean): void =>
     turn === undefined ? answer() : turn.finish(answer, isWhole);

@@ -3,7 +3,7 @@ import type { BodyForm, SentReference } from '../../bindings/function/calls.ts';
 import { MAX_REFERENCES } from '../../bindings/function/calls.ts';
 import { takeOutgoing } from '../body-out.ts';
 import { brandOf, isError } from '../brands.ts';
-import { bodyOf, type Payload } from '../callbacks/body.ts';
+import { bodyOf, type CallbackPayload } from '../callbacks/body.ts';
 import { decodeValue, type Parts } from '../callbacks/decode.ts';
 import { encodeValue } from '../callbacks/encode.ts';
 import type { Invocation } from '../events/invocation.ts';
@@ -38,7 +38,7 @@ export interface SentValue {
   readonly references: readonly SentReference[];
   /** Numbers of the objects that were exported for it. */
   readonly exports: readonly number[];
-  readonly body: string | Payload;
+  readonly body: string | CallbackPayload;
 }
 
 /**

@@ -7,7 +7,7 @@ import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from 
 import { BODY_STREAM } from '../../isolate/ops/table.ts';
 import { writeAll } from '../body-out.ts';
 import { callOpen, callService, type MadeCall } from '../call-service.ts';
-import type { CallReply } from '../calls.ts';
+import type { CallListener } from '../calls.ts';
 import { HostBody, HostSink } from '../host-body.ts';
 import { jsonParse, jsonStringify, PromiseCtor, promiseThen, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import type { Address, SocketOptions } from './address.ts';
@@ -24,7 +24,7 @@ export interface ConnectionOwner {
 /** Keeps the sockets of this isolate apart, of whichever invocation they are. */
 let highest = 0;
 
-export class Connection {
+export class SocketConnection {
   owner: ConnectionOwner;
   readonly #number: number;
   readonly #body = new SocketBody();
@@ -60,7 +60,7 @@ export class Connection {
     this.#made = new PromiseCtor(resolve => {
       this.#onMade = resolve;
     });
-    const reply: CallReply = {
+    const reply: CallListener = {
       onReply: head => {
         if (this.#isOver) return;
         this.#reply = jsonParse(head);

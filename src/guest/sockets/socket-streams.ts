@@ -11,7 +11,7 @@ import {
   type ReadableStream,
   type WritableStream,
 } from '../web/streams/streams.ts';
-import { type Connection, type ConnectionOwner, closedError } from './connection.ts';
+import { type ConnectionOwner, closedError, type SocketConnection } from './connection.ts';
 import { setPipeTarget } from './pipe-to-socket.ts';
 
 export interface SocketInfo {
@@ -28,7 +28,7 @@ export class SocketStreams implements ConnectionOwner {
   readonly writable: WritableStream;
   readonly opened: Promise<SocketInfo>;
   readonly closed: Promise<void>;
-  readonly #connection: Connection;
+  readonly #connection: SocketConnection;
   readonly #open = new Settler<SocketInfo>();
   readonly #close = new Settler<void>();
   #failRead: (reason: unknown) => void = () => {};
@@ -43,7 +43,7 @@ export class SocketStreams implements ConnectionOwner {
   #isOver = false;
 
   /** @param connect makes the connection of a new socket; for one that is taken over it is already there */
-  constructor(connect: (owner: ConnectionOwner) => Connection, highWaterMark: number) {
+  constructor(connect: (owner: ConnectionOwner) => SocketConnection, highWaterMark: number) {
     this.opened = this.#open.promise;
     this.closed = this.#close.promise;
     const connection = connect(this);

@@ -11,11 +11,11 @@ import {
   type WritableStream,
 } from '../web/streams/streams.ts';
 import { type Address, parseAddress, parseOptions, type SocketOptions } from './address.ts';
-import { Connection } from './connection.ts';
+import { SocketConnection } from './connection.ts';
 import { type SocketInfo, SocketStreams } from './socket-streams.ts';
 
 interface SocketParts {
-  readonly connection: Connection;
+  readonly connection: SocketConnection;
   readonly streams: SocketStreams;
   readonly options: SocketOptions;
 }
@@ -23,7 +23,7 @@ interface SocketParts {
 let pending: SocketParts | undefined;
 
 export class Socket {
-  readonly #connection: Connection;
+  readonly #connection: SocketConnection;
   readonly #streams: SocketStreams;
   readonly #options: SocketOptions;
   #isUpgraded = false;
@@ -107,9 +107,9 @@ export function connect(address: unknown, options: unknown = undefined): Socket 
   requireHandler('connect()');
   const target: Address = parseAddress(address);
   const settings = parseOptions(options);
-  let made: Connection | undefined;
+  let made: SocketConnection | undefined;
   const streams = new SocketStreams(owner => {
-    made = new Connection(target, settings, owner);
+    made = new SocketConnection(target, settings, owner);
     return made;
   }, settings.highWaterMark);
   if (made === undefined) throw new TypeErrorCtor('The socket has no connection');

@@ -3,7 +3,7 @@
  * process. @see https://w3c.github.io/ServiceWorker/#cache-interface
  */
 import { ServiceId } from '../../bindings/service-id.ts';
-import { type OutgoingBody, takeOutgoing } from '../body-out.ts';
+import { type BodyToSend, takeOutgoing } from '../body-out.ts';
 import { callService } from '../call-service.ts';
 import type { HostBody } from '../host-body.ts';
 import {
@@ -207,7 +207,7 @@ function quote(text: string | undefined): string {
 function call<Result>(
   method: string,
   argumentText: string,
-  body: OutgoingBody | null,
+  body: BodyToSend | null,
   read: (head: unknown, body: HostBody | null) => Result,
 ): Promise<Result> {
   return new PromiseCtor(resolve => {

@@ -1,7 +1,7 @@
 /** The connection of `new WebSocket(url)`. @see https://websockets.spec.whatwg.org/#dom-websocket-websocket */
 import { ServiceId } from '../../bindings/service-id.ts';
 import { callOpen } from '../call-service.ts';
-import type { CallReply } from '../calls.ts';
+import type { CallListener } from '../calls.ts';
 import { jsonParse, jsonStringify, stringIndexOf, stringSlice, stringToLowerCase } from '../primordials.ts';
 import { requireHandler } from '../scope.ts';
 import { DOMException } from '../web/base/dom-exception.ts';
@@ -34,7 +34,7 @@ export function openConnection(text: string, protocols: unknown, owner: LinkOwne
   // From texts: function code could add properties to an object.
   const args = `{"method":"GET","url":${jsonStringify(http)},"redirect":"error","headers":["upgrade","websocket"${headers}]}`;
   let exchange = 0;
-  const reply: CallReply = {
+  const reply: CallListener = {
     onReply: head => {
       const { status, headers: pairs }: { status: number; headers: readonly string[] } = jsonParse(head); // the service wrote it
       const link = new HostLink(exchange, owner, () => {});

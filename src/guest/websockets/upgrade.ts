@@ -4,7 +4,7 @@ import { ServiceId } from '../../bindings/service-id.ts';
 import { Op } from '../../isolate/ops/table.ts';
 import { op } from '../bridge.ts';
 import { callOpen } from '../call-service.ts';
-import type { CallReply } from '../calls.ts';
+import type { CallListener } from '../calls.ts';
 import { arrayPush, TypeErrorCtor } from '../primordials.ts';
 import { isObject } from '../web/base/idl.ts';
 import { HostLink } from './host-link.ts';
@@ -52,7 +52,7 @@ class HandedLink implements Link {
   start(): void {
     const owner = this.#owner;
     let link: HostLink | undefined;
-    const reply: CallReply = {
+    const reply: CallListener = {
       onReply: () => link?.start(),
       onFailed: makeError => {
         const error = makeError();

@@ -11,11 +11,17 @@ import { Ev } from './table.js';
 const WHOLE_BYTES = 32 * 1024;
 const MAX_READ_BYTES = 512 * 1024 * 1024;
 
-export type SocketEvent = readonly [Ev.SocketMessage, exchange: number, kind: RecordKind, size: number, text?: string];
+export type SocketMessageEvent = readonly [
+  Ev.SocketMessage,
+  exchange: number,
+  kind: RecordKind,
+  size: number,
+  text?: string,
+];
 
 export interface MessageReaderOwner {
   /** @param isMessage of the other end, and no end of the connection */
-  onEvent(event: SocketEvent, isMessage: boolean): void;
+  onEvent(event: SocketMessageEvent, isMessage: boolean): void;
   /** There is more of the message whose bytes are being read. */
   onMore(): void;
   /** Nothing more comes. */
@@ -147,7 +153,7 @@ export class MessageReader {
     this.#end([Ev.SocketMessage, id, RecordKind.Lost, 0, failReason]);
   }
 
-  #end(event: SocketEvent): void {
+  #end(event: SocketMessageEvent): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#owner.onEvent(event, false);

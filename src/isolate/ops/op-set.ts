@@ -1,4 +1,4 @@
-import type { Place } from '../stacks/source-places.js';
+import type { SourcePlace } from '../stacks/source-places.js';
 import type { Op } from './table.js';
 
 /** The possible results of an op: nothing else may cross to the guest. */
@@ -30,5 +30,5 @@ export interface OpContext {
   /** Bytes outside of every heap that are held for the guest; negative when they are released. */
   hold(bytes: number): void;
   /** The place in the source files of a place in the code that runs. */
-  placeOf(place: Place): Place;
+  placeOf(place: SourcePlace): SourcePlace;
 }

@@ -5,7 +5,7 @@
 import { posix } from 'node:path';
 import { SourceMap } from './source-map.js';
 
-export interface Place {
+export interface SourcePlace {
   readonly file: string;
   /** From 1. */
   readonly line: number;
@@ -70,12 +70,12 @@ export class SourcePlaces {
   }
 
   /** The place that a place of the code that runs comes from: itself when nothing else is known. */
-  find({ file, line, column }: Place): Place {
+  find({ file, line, column }: SourcePlace): SourcePlace {
     return this.original({ file, line, column: column - movedAt(this.#edits.get(file) ?? [], line, column) });
   }
 
   /** The same for a place in a deployed text, before import() was rewritten. */
-  readonly original = (deployed: Place): Place => {
+  readonly original = (deployed: SourcePlace): SourcePlace => {
     const { file, line, column } = deployed;
     const original = this.#map(file)?.find(line - 1, column - 1);
     if (original === undefined) return deployed;

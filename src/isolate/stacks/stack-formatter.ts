@@ -11,7 +11,7 @@
 import { createRequire } from 'node:module';
 import vm from 'node:vm';
 import { neutralRealm, type PlaceText, type StackFormatter } from './neutral-realm.js';
-import type { Place } from './source-places.js';
+import type { SourcePlace } from './source-places.js';
 
 /** Files of frames that are not the function's: ours by URL or path; the engine's and Node's. */
 export const FOREIGN = /^(?:edgehost:|node:|file:|<anonymous>|\/|[A-Za-z]:[\\/])/;
@@ -28,7 +28,7 @@ interface Internals {
 }
 
 let isTakenOver = false;
-let placeOf = (place: Place): Place => place;
+let placeOf = (place: SourcePlace): SourcePlace => place;
 
 /** Whether errors of guest realms in this thread may keep native stacks. */
 export function hasNativeStacks(): boolean {
@@ -36,7 +36,7 @@ export function hasNativeStacks(): boolean {
 }
 
 /** Where code stands in what its author wrote, from now on. */
-export function useStackPlaces(find: (place: Place) => Place): void {
+export function useStackPlaces(find: (place: SourcePlace) => SourcePlace): void {
   placeOf = find;
 }
 

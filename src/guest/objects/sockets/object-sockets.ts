@@ -59,14 +59,14 @@ const CLOSED = 3;
 class SleepingLink implements Link {
   readonly socket: number;
   readonly tags: readonly string[];
-  readonly sockets: ObjectSockets;
+  readonly sockets: GuestObjectSockets;
   /** When the host has answered it last, in milliseconds since the epoch; 0 for never. */
   answeredMs = 0;
   #isAccepted = true;
   #failure: { readonly error: unknown } | undefined = undefined;
   #listeners: ((failure: { readonly error: unknown } | undefined) => void)[] = [];
 
-  constructor(socket: number, tags: readonly string[], sockets: ObjectSockets) {
+  constructor(socket: number, tags: readonly string[], sockets: GuestObjectSockets) {
     this.socket = socket;
     this.tags = tags;
     this.sockets = sockets;
@@ -116,7 +116,7 @@ interface Sleeping {
   readonly link: SleepingLink;
 }
 
-export class ObjectSockets {
+export class GuestObjectSockets {
   readonly outbox: Outbox;
   readonly #args: string;
   readonly #sockets = new MapCtor<number, Sleeping>();

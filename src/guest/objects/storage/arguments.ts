@@ -20,7 +20,7 @@ import { isObject, toDictionary, toDouble } from '../../web/base/idl.ts';
 import type { Entries } from './packing.ts';
 import { encodeValue } from './values.ts';
 
-export interface StorageOptions {
+export interface StorageCallOptions {
   /** The output gate stays open. */
   readonly allowUnconfirmed: boolean;
   /** The input gate stays open. */
@@ -29,9 +29,9 @@ export interface StorageOptions {
   readonly noCache: boolean;
 }
 
-const USUAL: StorageOptions = { allowUnconfirmed: false, allowConcurrency: false, noCache: false };
+const USUAL: StorageCallOptions = { allowUnconfirmed: false, allowConcurrency: false, noCache: false };
 
-export function toOptions(options: unknown): StorageOptions {
+export function toOptions(options: unknown): StorageCallOptions {
   const given = toDictionary(options, 'The options of the storage');
   if (given === undefined) return USUAL;
   return {

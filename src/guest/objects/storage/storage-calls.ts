@@ -45,7 +45,7 @@ export interface WrittenBatch {
   readonly holdsOutput: boolean;
 }
 
-export interface Page {
+export interface ListedEntries {
   readonly entries: readonly Entry[];
   readonly isDone: boolean;
 }
@@ -86,13 +86,13 @@ export class StorageCalls {
     return values;
   }
 
-  async list(range: ListRange, limit: number): Promise<Page> {
+  async list(range: ListRange, limit: number): Promise<ListedEntries> {
     const { args, body } = listCall(range, limit);
     return pageOf(await this.#call(LIST, args, body));
   }
 
   /** As {@link list}, and the thread stands still meanwhile. */
-  listNow(range: ListRange, limit: number): Page {
+  listNow(range: ListRange, limit: number): ListedEntries {
     const { args, body } = listCall(range, limit);
     return pageOf(this.callNow(LIST, args, body));
   }
@@ -220,7 +220,7 @@ function listCall(
   return { args: `,"l":${limit},"r":${isReverse},"b":${bits}`, body: packKeys(keys) };
 }
 
-function pageOf({ head, body }: ReceivedReply): Page {
+function pageOf({ head, body }: ReceivedReply): ListedEntries {
   return { entries: unpackEntries(body), isDone: (head as ListedPage).d }; // the host's
 }
 

@@ -12,15 +12,15 @@ import {
   stringStartsWith as startsWith,
 } from '../../primordials.ts';
 import type { ObjectGates } from '../gates.ts';
-import type { ListRange, StorageOptions } from './arguments.ts';
+import type { ListRange, StorageCallOptions } from './arguments.ts';
 import { compareKeys, sortedUnique } from './arguments.ts';
 import type { Entries, Entry } from './packing.ts';
 import { ReadCache } from './read-cache.ts';
 import { StorageCalls } from './storage-calls.ts';
-import { addChanges, type Changes, noChanges, WriteBuffer } from './write-buffer.ts';
+import { addChanges, type BufferedChanges, noChanges, WriteBuffer } from './write-buffer.ts';
 
 /** A transaction that is open. What it writes is seen by all that is read, and by no other event of the object. */
-export interface Layer extends Changes {
+export interface Layer extends BufferedChanges {
   isConfirmed: boolean;
   /** It was rolled back or is over. */
   state: 'open' | 'rolled back' | 'committed';
@@ -52,7 +52,7 @@ export class StorageState implements StorageParts {
     return this.layers[this.layers.length - 1];
   }
 
-  write(changes: Changes, { allowUnconfirmed }: StorageOptions): void {
+  write(changes: BufferedChanges, { allowUnconfirmed }: StorageCallOptions): void {
     this.buffer.check();
     const { layer } = this;
     if (layer === undefined) {
@@ -151,7 +151,7 @@ export class StorageState implements StorageParts {
   }
 
   /** The values of the keys, null for those that are not there. What it finds here it answers with at once, and closes no gate. */
-  read(keys: readonly string[], options: StorageOptions, isExistence = false): Promise<(Uint8Array | null)[]> {
+  read(keys: readonly string[], options: StorageCallOptions, isExistence = false): Promise<(Uint8Array | null)[]> {
     this.buffer.check();
     const { values, missing } = this.#known(keys);
     if (missing.length === 0) return promiseResolve(values as (Uint8Array | null)[]); // no key was missing
@@ -229,7 +229,7 @@ export class StorageState implements StorageParts {
   }
 
   /** Entries of the range, in the order of their keys or the reverse. */
-  list(range: ListRange, options: StorageOptions): Promise<Entry[]> {
+  list(range: ListRange, options: StorageCallOptions): Promise<Entry[]> {
     this.buffer.check();
     const own = this.#ownIn(range);
     const isAll = own.isCleared || (this.calls.wasEmpty && !this.buffer.hasStored);
@@ -258,7 +258,7 @@ export class StorageState implements StorageParts {
     });
   }
 
-  async getAlarm(options: StorageOptions): Promise<number | null> {
+  async getAlarm(options: StorageCallOptions): Promise<number | null> {
     this.buffer.check();
     for (let i = this.layers.length - 1; i >= 0; i--) {
       const alarm = this.layers[i]?.alarm;
@@ -276,7 +276,7 @@ export class StorageState implements StorageParts {
   }
 
   /** No other event of the object begins until the function has gone on with the answer. */
-  async #ask<T>(options: StorageOptions, task: () => Promise<T>): Promise<T> {
+  async #ask<T>(options: StorageCallOptions, task: () => Promise<T>): Promise<T> {
     const openInput = options.allowConcurrency ? undefined : this.gates.closeInput();
     try {
       return await task();
@@ -340,7 +340,7 @@ function afterEntry(range: ListRange, [key]: Entry): ListRange {
 
 const MAX_LIMIT = 0x7fff_ffff;
 
-function hasChanges({ entries, isClearing, alarm, hasSql }: Changes): boolean {
+function hasChanges({ entries, isClearing, alarm, hasSql }: BufferedChanges): boolean {
   if (isClearing || alarm !== undefined || hasSql) return true;
   let has = false;
   mapForEach(entries, () => {

@@ -27,7 +27,7 @@ import type { ReadCache } from './read-cache.ts';
 import { holdFor, type StorageCalls } from './storage-calls.ts';
 
 /** Changes that are made together. */
-export interface Changes {
+export interface BufferedChanges {
   readonly entries: Entries;
   /** Everything from before is deleted. */
   isClearing: boolean;
@@ -37,12 +37,12 @@ export interface Changes {
   hasSql: boolean;
 }
 
-export function noChanges(): Changes {
+export function noChanges(): BufferedChanges {
   return { entries: new MapCtor(), isClearing: false, alarm: undefined, hasSql: false };
 }
 
 /** Adds later changes to earlier ones. */
-export function addChanges(target: Changes, changes: Changes): void {
+export function addChanges(target: BufferedChanges, changes: BufferedChanges): void {
   if (changes.isClearing) {
     target.isClearing = true;
     target.hasSql = false;
@@ -61,7 +61,7 @@ export function forgetAll(entries: Map<string, unknown>): void {
   });
 }
 
-interface Batch extends Changes {
+interface Batch extends BufferedChanges {
   readonly number: number;
   readonly written: Promise<void>;
   /** It is on its way to the host. */
@@ -144,7 +144,7 @@ export class WriteBuffer {
   }
 
   /** @throws RangeError when it is too much to be written at once; nothing of it is written then */
-  add(changes: Changes, isUnconfirmed: boolean): void {
+  add(changes: BufferedChanges, isUnconfirmed: boolean): void {
     this.check();
     const added = sizeOf(changes, changes.isClearing ? undefined : this.#open?.entries);
     const batch = this.#batchFor(added, changes.isClearing);
@@ -334,7 +334,7 @@ interface Size {
 }
 
 /** What the changes add to those that are there. */
-function sizeOf({ entries }: Changes, before: Entries | undefined): Size {
+function sizeOf({ entries }: BufferedChanges, before: Entries | undefined): Size {
   let bytes = 0;
   let keys = 0;
   mapForEach(entries, (value, key) => {

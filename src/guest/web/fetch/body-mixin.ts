@@ -3,7 +3,7 @@ import { defineProperty, getOwnPropertyDescriptor, ownKeys } from '../../primord
 import type { Blob } from '../file/blob.ts';
 import type { ReadableStream } from '../streams/streams.ts';
 import {
-  type BodyOwner,
+  type BodyHolder,
   isUsed,
   readArrayBuffer,
   readBlob,
@@ -19,7 +19,7 @@ import type { FormData } from './form-data.ts';
 /** Gives a class the members of the mixin. `ownerOf` throws for a receiver that is not an instance. */
 export function defineBody<T extends object>(
   { prototype }: { readonly prototype: T },
-  ownerOf: (instance: T) => BodyOwner,
+  ownerOf: (instance: T) => BodyHolder,
 ): void {
   const members: object & ThisType<T> = {
     get body(): ReadableStream | null {

@@ -230,13 +230,13 @@ export function cloneBody(body: Body): Body {
 }
 
 /** The Request or Response that has the body, for the methods of the Body mixin. */
-export interface BodyOwner {
+export interface BodyHolder {
   readonly body: Body | null;
   /** The combined value of content-type. */
   contentType(): string | null;
 }
 
-function takeForReading(owner: BodyOwner): Body | null {
+function takeForReading(owner: BodyHolder): Body | null {
   const { body } = owner;
   // A body that has failed rejects every read with its failure.
   if (body?.source instanceof HostBody) body.source.check();
@@ -244,7 +244,7 @@ function takeForReading(owner: BodyOwner): Body | null {
   return body;
 }
 
-export function readText(owner: BodyOwner): Promise<string> {
+export function readText(owner: BodyHolder): Promise<string> {
   const body = takeForReading(owner);
   if (body === null) return promiseResolve('');
   const source = takeSource(body);
@@ -258,7 +258,7 @@ function withoutBom(text: string): string {
   return stringCharCodeAt(text, 0) === 0xfeff ? stringSlice(text, 1) : text;
 }
 
-export function readJson(owner: BodyOwner): Promise<unknown> {
+export function readJson(owner: BodyHolder): Promise<unknown> {
   const site = callSite();
   return promiseThen(readText(owner), site === undefined ? parseJson : text => parseJson(text, site));
 }
@@ -277,7 +277,7 @@ function parseJson(text: string, site?: CallSite): unknown {
 }
 
 /** Bytes that the caller may keep. */
-export function readBytes(owner: BodyOwner): Promise<Uint8Array> {
+export function readBytes(owner: BodyHolder): Promise<Uint8Array> {
   const body = takeForReading(owner);
   if (body === null) return promiseResolve(encodeUtf8(''));
   const source = takeSource(body);
@@ -307,18 +307,18 @@ async function readHostBody(source: HostBody): Promise<Uint8Array> {
   return concatBytes(chunks, total);
 }
 
-export function readArrayBuffer(owner: BodyOwner): Promise<ArrayBuffer> {
+export function readArrayBuffer(owner: BodyHolder): Promise<ArrayBuffer> {
   return promiseThen(readBytes(owner), bufferOf) as Promise<ArrayBuffer>; // bufferOf is the only branch
 }
 
-export function readBlob(owner: BodyOwner): Promise<Blob> {
+export function readBlob(owner: BodyHolder): Promise<Blob> {
   const type = extractMimeType(owner.contentType());
   const toBlob = (bytes: Uint8Array): Blob => createBlob([bytes], type === undefined ? '' : serializeMimeType(type));
   return promiseThen(readBytes(owner), toBlob) as Promise<Blob>; // toBlob is the only branch
 }
 
 /** @see https://fetch.spec.whatwg.org/#dom-body-formdata */
-export async function readFormData(owner: BodyOwner): Promise<FormData> {
+export async function readFormData(owner: BodyHolder): Promise<FormData> {
   const type = extractMimeType(owner.contentType());
   const bytes = await readBytes(owner);
   if (type?.essence === 'multipart/form-data') {

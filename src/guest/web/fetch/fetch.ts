@@ -5,7 +5,7 @@ import { Op } from '../../../isolate/ops/table.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
 import { op } from '../../bridge.ts';
 import { callOpen, callService } from '../../call-service.ts';
-import type { CallReply } from '../../calls.ts';
+import type { CallListener } from '../../calls.ts';
 import type { HostBody } from '../../host-body.ts';
 import {
   ErrorCtor,
@@ -162,7 +162,7 @@ async function verified(state: ResponseState, integrity: string): Promise<Respon
 function start(
   request: RequestState,
   { service, binding, called }: Target,
-  reply: CallReply,
+  reply: CallListener,
 ): { abort(reason: unknown): void; readonly exchange?: number } {
   const { body } = request;
   const pairs = request.headerPairs();

@@ -21,7 +21,7 @@ import {
   isAbortSignal,
 } from '../scheduling/abort.ts';
 import { parseUrl } from '../url/url-parse.ts';
-import { type Body, type BodyOwner, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
+import { type Body, type BodyHolder, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
 import { defineBody } from './body-mixin.ts';
 import { clientOf, type RequestClient } from './client.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } from './header-list.ts';
@@ -44,7 +44,7 @@ const POLICIES = [
 ] as const;
 const PRIORITIES = ['high', 'low', 'auto'] as const;
 
-export type RedirectMode = (typeof REDIRECTS)[number];
+export type RequestRedirect = (typeof REDIRECTS)[number];
 
 /** Members that have their default values in nearly every request. Those that only browsers act on are kept and returned. */
 interface RequestExtras {
@@ -68,10 +68,10 @@ const DEFAULT_EXTRAS: RequestExtras = objectFreeze({
 });
 
 /** A request, with everything that most invocations never look at made when they do. */
-export class RequestState implements BodyOwner {
+export class RequestState implements BodyHolder {
   method = 'GET';
   url = '';
-  redirect: RedirectMode = 'follow';
+  redirect: RequestRedirect = 'follow';
   body: Body | null = null;
   extras: RequestExtras = DEFAULT_EXTRAS;
   isImmutable = false;

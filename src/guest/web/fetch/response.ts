@@ -11,14 +11,14 @@ import {
   toUSVString,
 } from '../base/idl.ts';
 import { parseUrl } from '../url/url-parse.ts';
-import { Body, type BodyOwner, cloneBody, extractBody, isUnusable } from './body.ts';
+import { Body, type BodyHolder, cloneBody, extractBody, isUnusable } from './body.ts';
 import { defineBody } from './body-mixin.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, joinPairs, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
 
 export type ResponseType = 'basic' | 'default' | 'error';
 
-export class ResponseState implements BodyOwner {
+export class ResponseState implements BodyHolder {
   status = 200;
   statusText = '';
   type: ResponseType = 'default';

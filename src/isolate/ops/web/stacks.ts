@@ -3,7 +3,7 @@
  * frames on its stack; it stays here, and what the guest may ask for is text with the frames of its own files alone.
  */
 import { nextTick } from 'node:process';
-import type { Place } from '../../stacks/source-places.js';
+import type { SourcePlace } from '../../stacks/source-places.js';
 import { FOREIGN, SHOWN_FRAMES } from '../../stacks/stack-formatter.js';
 import { checkedInteger } from '../arguments.js';
 import type { OpSet } from '../op-set.js';
@@ -18,7 +18,7 @@ const CAPTURED_FRAMES = 30;
 Error.stackTraceLimit = CAPTURED_FRAMES;
 
 /** `placeOf`: where what stands at a place of the code that runs was written. */
-export function stackOps(placeOf: (place: Place) => Place): OpSet {
+export function stackOps(placeOf: (place: SourcePlace) => SourcePlace): OpSet {
   /** An error holds all that its frames hold, a large body among them: with the turn it becomes text. */
   const remembered: (Error | string)[] = new Array(MAX_REMEMBERED).fill('');
   let last = 0;
@@ -49,7 +49,7 @@ export function stackOps(placeOf: (place: Place) => Place): OpSet {
   };
 }
 
-function framesOf(stack: string, placeOf: (place: Place) => Place): string {
+function framesOf(stack: string, placeOf: (place: SourcePlace) => SourcePlace): string {
   let text = '';
   let shown = 0;
   for (const line of stack.split('\n')) {
@@ -65,7 +65,7 @@ function framesOf(stack: string, placeOf: (place: Place) => Place): string {
   return text;
 }
 
-function placed(text: string, placeOf: (place: Place) => Place): string {
+function placed(text: string, placeOf: (place: SourcePlace) => SourcePlace): string {
   const [, file, line, column] = /^(.*):(\d+):(\d+)$/.exec(text) ?? [];
   if (file === undefined) return text;
   const found = placeOf({ file, line: Number(line), column: Number(column) });
