@@ -5,14 +5,14 @@
 import childProcess, { type ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 import { Launcher } from '../../src/pool/launch/launcher.js';
-import type { StartedProcess } from '../../src/pool/sandbox/spawn.js';
+import type { SpawnedProcess } from '../../src/pool/sandbox/spawn.js';
 import { startsCell } from './commands.js';
 
 /** Starts another command in place of one that starts a cell. */
-export type StartOther = (command: readonly string[]) => StartedProcess;
+export type StartOther = (command: readonly string[]) => SpawnedProcess;
 
 /** Calls `between` for each cell with its command, until what it answers is called. */
-export function interceptCells(between: (command: readonly string[], start: StartOther) => StartedProcess): () => void {
+export function interceptCells(between: (command: readonly string[], start: StartOther) => SpawnedProcess): () => void {
   const { spawn } = childProcess;
   const { launch } = Launcher.prototype;
   replaceSpawn((program: string, args: readonly string[], options: object): unknown => {

@@ -4,7 +4,7 @@ import { totalmem } from 'node:os';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
 import type { CallbackOptions } from '../bindings/callbacks/types.js';
-import type { EgressOptions as EgressServiceOptions } from '../bindings/egress/egress.js';
+import type { EgressSettings as EgressServiceOptions } from '../bindings/egress/egress.js';
 import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
 import type { SandboxOption } from '../pool/sandbox/sandbox.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';

@@ -8,7 +8,7 @@ import type { ManagementLimits } from './limits.js';
 import type { FamilyHandlers, FunctionPort } from './ports.js';
 import type { AuditLog } from './state/audit-log.js';
 import type { FunctionStore } from './state/function-store.js';
-import type { Operation } from './state/records.js';
+import type { RecordChange } from './state/records.js';
 import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal, Tokens } from './state/tokens.js';
 import type { QueryValues } from './validator.js';
@@ -52,7 +52,7 @@ export interface Context {
   readonly at: number;
   readonly services: ManagementParts;
   /** Writes in one durable batch, with the entry of the audit log. Every change goes through here. */
-  commit(operations: readonly Operation[], account?: string): Promise<void>;
+  commit(operations: readonly RecordChange[], account?: string): Promise<void>;
 }
 
 /** A parameter of the path: the router has matched it. */

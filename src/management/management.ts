@@ -16,14 +16,14 @@ import type { ManagementParts } from './context.js';
 import { isFinished, Schedule, type ScheduleOverrides } from './deprecations/deprecation-timeline.js';
 import { FAMILY_IDS, isFamilyId } from './deprecations/deprecations.js';
 import { nodeListener } from './http/node-listener.js';
-import { Router } from './http/router.js';
+import { ApiRouter } from './http/router.js';
 import { type ManagementLimits, resolveLimits } from './limits.js';
 import { openapiDocument } from './openapi.js';
 import { type DatePin, Pipeline } from './pipeline.js';
 import type { FamilyHandlers, FunctionPort } from './ports.js';
 import { RATE_LIMIT_DEFAULTS, type RateLimitOptions } from './rate-limit-options.js';
 import { RateLimits } from './rate-limits.js';
-import type { Route } from './route.js';
+import type { ApiRoute } from './route.js';
 import { allRoutes } from './routes.js';
 import { AuditLog } from './state/audit-log.js';
 import { FollowChanges } from './state/follow-changes.js';
@@ -129,7 +129,7 @@ export interface Management {
   revokeToken(id: string): Promise<void>;
   /** The OpenAPI 3.1 document as of a date. @default now */
   openapi(at?: Date): unknown;
-  readonly routes: readonly Route[];
+  readonly routes: readonly ApiRoute[];
   readonly schedule: Schedule;
 }
 
@@ -189,7 +189,7 @@ export function createManagement(options: ManagementOptions): Management {
   };
   const pipeline = new Pipeline({
     services,
-    router: new Router(routes, basePath),
+    router: new ApiRouter(routes, basePath),
     rateLimits: new RateLimits({ ...RATE_LIMIT_DEFAULTS, ...givenOf(options.rateLimit ?? {}) }),
     basePath,
     datePin: options.datePin ?? 'off',

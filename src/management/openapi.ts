@@ -5,12 +5,12 @@ import type { JsonSchema } from '../quotas/schema/schema.js';
 import { endsRoutes, isFinished, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
 import { parameterSchema } from './http/parameters.js';
 import { parameterOf, splitPath } from './http/path-table.js';
-import { pageParameters, type Route } from './route.js';
+import { pageParameters, type ApiRoute } from './route.js';
 import { schemasOf } from './schemas.js';
 
 export interface DocumentOptions {
   readonly bindings: BindingRegistry;
-  readonly routes: readonly Route[];
+  readonly routes: readonly ApiRoute[];
   readonly schedule: Schedule;
   readonly basePath: string;
   /** Milliseconds since the epoch. */
@@ -48,7 +48,7 @@ export function openapiDocument({ bindings, routes, schedule, basePath, at }: Do
   };
 }
 
-function operation(route: Route, rows: readonly ScheduledRow[], at: number): JsonSchema {
+function operation(route: ApiRoute, rows: readonly ScheduledRow[], at: number): JsonSchema {
   const [ending] = rows.filter(endsRoutes).sort((a, b) => a.endsAt - b.endsAt);
   return {
     operationId: route.id,
@@ -70,12 +70,12 @@ function describe({ endOfLife, summary, replacement }: ScheduledRow): string {
 }
 
 /** The resource: what follows the account or zone. */
-function tagOf(route: Route): string {
+function tagOf(route: ApiRoute): string {
   const segments = splitPath(route.path).filter(segment => parameterOf(segment) === null);
   return segments[1] ?? segments[0] ?? 'api';
 }
 
-function pathParameters(route: Route): JsonSchema[] {
+function pathParameters(route: ApiRoute): JsonSchema[] {
   return splitPath(route.path).flatMap(segment => {
     const parameter = parameterOf(segment);
     if (parameter === null) return [];
@@ -84,7 +84,7 @@ function pathParameters(route: Route): JsonSchema[] {
   });
 }
 
-function queryParameters(route: Route): JsonSchema[] {
+function queryParameters(route: ApiRoute): JsonSchema[] {
   const paged = route.answer.kind === 'list' ? route.answer.paged : 'no';
   return Object.entries({ ...pageParameters(paged), ...route.query }).map(([name, schema]) => ({
     name,
@@ -93,7 +93,7 @@ function queryParameters(route: Route): JsonSchema[] {
   }));
 }
 
-function requestBody(route: Route): JsonSchema {
+function requestBody(route: ApiRoute): JsonSchema {
   if (route.body === null) return {};
   if (route.body === 'bytes') return { requestBody: { required: true, content: { 'application/octet-stream': {} } } };
   if (route.body === 'any') return { requestBody: { content: { '*/*': {} } } };
@@ -108,7 +108,7 @@ function requestBody(route: Route): JsonSchema {
   return { requestBody: { required: true, content: { 'multipart/form-data': { schema, encoding } } } };
 }
 
-function responses(route: Route): JsonSchema {
+function responses(route: ApiRoute): JsonSchema {
   const failure = { default: { description: 'An error', content: json(ref('Failure')) } };
   const { answer } = route;
   switch (answer.kind) {

@@ -17,10 +17,10 @@ import { toApiError } from './host-errors.js';
 import { readJson } from './http/body.js';
 import { ApiError, envelopeResponse, failure, type Reply, success } from './http/envelope.js';
 import { isNotModified } from './http/preconditions.js';
-import type { Routed, Router } from './http/router.js';
+import type { Routed, ApiRouter } from './http/router.js';
 import type { RateLimits } from './rate-limits.js';
 import { answerFamily } from './resources/families.js';
-import type { Route } from './route.js';
+import type { ApiRoute } from './route.js';
 import { commit } from './state/records.js';
 import type { ZoneRecord } from './state/stores.js';
 import { mayActOn, type Principal, requirePermission } from './state/tokens.js';
@@ -29,7 +29,7 @@ export type DatePin = 'off' | 'ahead' | 'any';
 
 export interface PipelineParts {
   readonly services: ManagementParts;
-  readonly router: Router;
+  readonly router: ApiRouter;
   readonly rateLimits: RateLimits;
   readonly basePath: string;
   readonly datePin: DatePin;
@@ -213,7 +213,7 @@ async function checkAccount(id: string, { functions }: ManagementParts): Promise
 
 function respond(
   request: Request,
-  route: Route,
+  route: ApiRoute,
   scheduled: ScheduledRequest,
   reply: Reply,
   status: number,

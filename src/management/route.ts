@@ -21,7 +21,7 @@ export type Answer =
   /** Any result of the owner's handler. */
   | { readonly kind: 'family' };
 
-export interface Route {
+export interface ApiRoute {
   readonly method: Method;
   /** Pattern below the base path. */
   readonly path: string;
@@ -43,8 +43,8 @@ export type Handler =
   /** `route` is the pattern that the owner's handler receives. */
   | { readonly kind: 'family'; readonly family: FamilyId; readonly route: string };
 
-interface Spec extends Pick<Route, 'method' | 'path' | 'id' | 'access' | 'summary' | 'answer'> {
-  readonly query?: Route['query'];
+interface Spec extends Pick<ApiRoute, 'method' | 'path' | 'id' | 'access' | 'summary' | 'answer'> {
+  readonly query?: ApiRoute['query'];
 }
 
 /** A route without a body, or one whose handler reads an upload or bytes itself. */
@@ -52,7 +52,7 @@ export function route(
   spec: Spec,
   run: (context: Context) => Promise<Reply>,
   body: 'upload' | 'bytes' | null = null,
-): Route {
+): ApiRoute {
   return { query: {}, ...spec, body, handler: { kind: 'resource', run } };
 }
 
@@ -61,7 +61,7 @@ export function routeWithBody<N extends BodyName>(
   spec: Spec,
   schema: N,
   run: (context: Context, body: Bodies[N]) => Promise<Reply>,
-): Route {
+): ApiRoute {
   const checked = async (context: Context, body: unknown): Promise<Reply> => {
     const { bindings } = context.services;
     if (!isBody(schema, body, bindings)) {
@@ -74,7 +74,7 @@ export function routeWithBody<N extends BodyName>(
 }
 
 /** A route with a body of JSON that may be long: its handler reads and checks it. */
-export function routeWithLongBody(spec: Spec, schema: BodyName, run: (context: Context) => Promise<Reply>): Route {
+export function routeWithLongBody(spec: Spec, schema: BodyName, run: (context: Context) => Promise<Reply>): ApiRoute {
   return { query: {}, ...spec, body: schema, readsBody: true, handler: { kind: 'resource', run } };
 }
 

@@ -31,7 +31,7 @@ import { USAGE_PAGE, USAGE_RANGE } from './resources/usage-records.js';
 import * as versions from './resources/versions.js';
 import * as zoneSettings from './resources/zone-settings.js';
 import * as zones from './resources/zones.js';
-import { type Answer, type Route, route, routeWithBody, routeWithLongBody } from './route.js';
+import { type Answer, type ApiRoute, route, routeWithBody, routeWithLongBody } from './route.js';
 import type { ResultName } from './schemas.js';
 
 const one = (schema: ResultName): Answer => ({ kind: 'one', schema, status: 200 });
@@ -53,7 +53,7 @@ const FUNCTION = `${ACCOUNT}/functions/{function_name}`;
 const QUEUE = `${ACCOUNT}/queues/{queue_name}`;
 
 // biome-ignore format: a table, one route a row
-const RESOURCES: readonly Route[] = [
+const RESOURCES: readonly ApiRoute[] = [
   route({ method: 'GET', path: '/openapi.json', id: 'openapi', access: 'public', summary: 'This API as an OpenAPI 3.1 document', answer: { kind: 'raw', mediaType: 'application/json' } }, meta.getDocument),
   route({ method: 'GET', path: '/deprecations', id: 'deprecation-list', access: 'public', summary: 'The schedule of deprecations', answer: list('Deprecation', 'no') }, meta.listDeprecations),
   route({ method: 'GET', path: '/deprecations/{deprecation_id}', id: 'deprecation-get', access: 'public', summary: 'One row of the schedule', answer: one('Deprecation') }, meta.getDeprecation),
@@ -195,7 +195,7 @@ const SUCCESSORS: readonly { readonly family: FamilyId; readonly methods: readon
   ];
 
 /** All routes. The schedule is asked for the paths of the families: its owner may have renamed a segment. */
-export function allRoutes(schedule: Schedule): readonly Route[] {
+export function allRoutes(schedule: Schedule): readonly ApiRoute[] {
   const families = DEPRECATIONS.flatMap(row => {
     if (!('family' in row)) return [];
     const { change, routes: paths = [] } = schedule.find(row.id) ?? {};
@@ -217,7 +217,7 @@ function familyRoute(
   current: string,
   index: number,
   infix = 'route',
-): Route {
+): ApiRoute {
   return {
     method,
     path,
@@ -231,7 +231,7 @@ function familyRoute(
   };
 }
 
-function deprecatedSetting(zone: string, name: string, method: 'PATCH' | 'POST'): Route[] {
+function deprecatedSetting(zone: string, name: string, method: 'PATCH' | 'POST'): ApiRoute[] {
   const path = `${zone}/settings/${name}`;
   const id = `setting-${name.replaceAll('_', '-')}`;
   return [

@@ -17,7 +17,7 @@ const REST_MS = 50;
 /** Read after the end of the process. The pipe holds at most 208 KiB, unless the cell has enlarged it. */
 const MAX_REST_BYTES = 1024 * 1024;
 
-export class LastWords {
+export class CellLastWords {
   readonly #stream: Readable;
   readonly #tail = new OutputTail(MAX_KEPT_BYTES);
   readonly #restMs: number;

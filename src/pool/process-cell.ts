@@ -18,11 +18,11 @@ import {
 } from './cell.js';
 import { cellFlags, isolateFlags } from './cell-flags.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from './control.js';
-import { LastWords } from './last-words.js';
+import { CellLastWords } from './last-words.js';
 import type { Launcher } from './launch/launcher.js';
 import { printable } from './printable.js';
 import type { Sandbox } from './sandbox/sandbox.js';
-import { type Inmate, launchBehind, type StartedProcess } from './sandbox/spawn.js';
+import { type Inmate, launchBehind, type SpawnedProcess } from './sandbox/spawn.js';
 import { boundsOf } from './watch/cell-bounds.js';
 import { KernelReader } from './watch/cell-reader.js';
 import type { CellReader } from './watch/cell-watch.js';
@@ -69,7 +69,7 @@ export class ProcessCell implements Cell {
   readonly #calls: CellConnections | undefined;
   readonly #hasNamespace: boolean;
   /** The cell, or a program that waits for it. */
-  readonly #child: StartedProcess;
+  readonly #child: SpawnedProcess;
   /** Known once the cell is up: before, its wrapper may have helper processes that are not the cell. */
   #pid: number | undefined;
   #isUp = false;
@@ -87,7 +87,7 @@ export class ProcessCell implements Cell {
   readonly #firstCallsFd: number;
   /** The process has its descriptors. */
   #isOpen = false;
-  #lastWords: LastWords | undefined;
+  #lastWords: CellLastWords | undefined;
   /** Undefined before the cell was moved to it, and if there is none. */
   #cgroup: CellCgroup | undefined;
   #isRemoved: Promise<void> = Promise.resolve();
@@ -184,7 +184,7 @@ export class ProcessCell implements Cell {
     // Without free descriptors for its pipes there is no process and, against the types, no stdio either; 'error' follows.
     if (pid === undefined || this.#isFinished) return;
     this.#isOpen = true;
-    if (stderr !== null) this.#lastWords = new LastWords(stderr);
+    if (stderr !== null) this.#lastWords = new CellLastWords(stderr);
     const transport = socketTransport(this.#socket(CONTROL_FD), true);
     this.#control = new Channel(transport, 'host', this.#controlOwner(onReady), {
       frames: CONTROL_BOUNDS,

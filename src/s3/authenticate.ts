@@ -6,7 +6,7 @@ import { isRequestSignature, type SigningContext, signingContext } from './wire/
 /** Authenticates requests: signature version 4 in the Authorization header or in the query (presigned). */
 
 /** The statement of the signature about the body. */
-export type Payload =
+export type SignedPayload =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'signed'; readonly sha256: string }
   | { readonly kind: 'chunked'; readonly hasTrailer: boolean; readonly seed: ChunkSeed | null };
@@ -20,7 +20,7 @@ export interface ChunkSeed {
 export interface Identity {
   readonly credential: Required<S3Credential>;
   readonly isPresigned: boolean;
-  readonly payload: Payload;
+  readonly payload: SignedPayload;
 }
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -205,7 +205,7 @@ function checkSignedHeaders(request: S3Request, claim: Claim): void {
   }
 }
 
-function readPayload(hash: string, seed: ChunkSeed): Payload {
+function readPayload(hash: string, seed: ChunkSeed): SignedPayload {
   switch (hash) {
     case 'UNSIGNED-PAYLOAD':
       return { kind: 'unsigned' };

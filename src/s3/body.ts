@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { TransferChecksum } from '../bindings/bucket/engine.js';
 import { BUCKET_LIMITS } from '../bindings/bucket/limits.js';
 import type { ServiceBody } from '../bindings/service.js';
-import type { Payload } from './authenticate.js';
+import type { SignedPayload } from './authenticate.js';
 import { decodeChunked } from './chunked.js';
 import {
   algorithmOfHeader,
@@ -21,7 +21,7 @@ import { invalidArgument, notImplemented, S3Error } from './wire/errors.js';
  * fails, so that the store never commits it.
  */
 
-export interface ReceivedBody {
+export interface S3Body {
   readonly body: ServiceBody;
   /** MD5 to be verified by the store, which computes it for the etag anyway; lower-case hex. */
   readonly md5: string | undefined;
@@ -47,9 +47,9 @@ interface Expectation {
 export async function receiveBody(
   headers: ReadonlyMap<string, string>,
   source: AsyncIterable<Uint8Array> | null,
-  payload: Payload,
+  payload: SignedPayload,
   compute?: ChecksumAlgorithm,
-): Promise<ReceivedBody> {
+): Promise<S3Body> {
   const length = readLength(headers, payload);
   // Said at once: the store would say it too, 5 GiB later.
   if (length !== undefined && length > BUCKET_LIMITS.uploadBytes) {
@@ -114,7 +114,7 @@ export async function collect(source: AsyncIterable<Uint8Array>, most: number): 
 
 function decode(
   source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  payload: Payload,
+  payload: SignedPayload,
   expectation: Expectation | undefined,
 ): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
   if (payload.kind !== 'chunked') return source;
@@ -140,7 +140,7 @@ async function* toAsync(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   yield* source;
 }
 
-function readLength(headers: ReadonlyMap<string, string>, payload: Payload): number | undefined {
+function readLength(headers: ReadonlyMap<string, string>, payload: SignedPayload): number | undefined {
   const name = payload.kind === 'chunked' ? 'x-amz-decoded-content-length' : 'content-length';
   const text = headers.get(name);
   if (text === undefined) {
@@ -153,7 +153,7 @@ function readLength(headers: ReadonlyMap<string, string>, payload: Payload): num
   return length;
 }
 
-function readExpectation(headers: ReadonlyMap<string, string>, payload: Payload): Expectation | undefined {
+function readExpectation(headers: ReadonlyMap<string, string>, payload: SignedPayload): Expectation | undefined {
   const found: Expectation[] = [];
   for (const algorithm of CHECKSUM_ALGORITHMS) {
     const value = headers.get(CHECKSUMS[algorithm].header);

@@ -4,7 +4,7 @@ import type { BucketEngine } from '../bindings/bucket/engine.js';
 import type { ClientBodies } from '../bindings/given/given-bodies.js';
 import { tellOption } from '../quotas/option-functions.js';
 import { authenticate, type Identity } from './authenticate.js';
-import { collect, type ReceivedBody, receiveBody } from './body.js';
+import { collect, type S3Body, receiveBody } from './body.js';
 import { type Detected, detect } from './detect.js';
 import { createFetchAdapter } from './fetch-endpoint.js';
 import { createListener } from './listener.js';
@@ -151,7 +151,7 @@ class RequestBody {
   readonly #identity: Identity;
   readonly #xmlBytes: number;
   readonly #headers: ReadonlyMap<string, string>;
-  #received: ReceivedBody | undefined;
+  #received: S3Body | undefined;
 
   constructor(request: S3Request, identity: Identity, settings: S3Settings, speaksOfObject: boolean) {
     this.#request = request;
@@ -164,7 +164,7 @@ class RequestBody {
       : request.headers;
   }
 
-  async receive(compute: Parameters<typeof receiveBody>[3]): Promise<ReceivedBody> {
+  async receive(compute: Parameters<typeof receiveBody>[3]): Promise<S3Body> {
     this.#received = await receiveBody(this.#headers, this.#request.body, this.#identity.payload, compute);
     return this.#received;
   }

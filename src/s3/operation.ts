@@ -2,7 +2,7 @@ import type { BucketDirectory, BucketEngine } from '../bindings/bucket/engine.js
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
 import type { ServiceBody } from '../bindings/service.js';
 import type { Identity } from './authenticate.js';
-import type { ReceivedBody } from './body.js';
+import type { S3Body } from './body.js';
 import type { S3Permission, S3Settings } from './options.js';
 import type { ChecksumAlgorithm } from './wire/checksum.js';
 import type { ParsedElement } from './wire/parse-xml.js';
@@ -20,7 +20,7 @@ export interface OperationContext {
   /** A bucket that the credential may read; throws S3Error AccessDenied, NoSuchBucket. */
   readonly openBucket: (name: string) => Promise<BucketEngine>;
   /** The body, verified as it flows. Once. */
-  readonly receive: (options?: { readonly compute?: ChecksumAlgorithm }) => Promise<ReceivedBody>;
+  readonly receive: (options?: { readonly compute?: ChecksumAlgorithm }) => Promise<S3Body>;
   /** The body as XML with `root` and at most `elementsMax` elements; undefined when it is empty. Used instead of `receive`. */
   readonly receiveXml: (root: string, elementsMax: number) => Promise<ParsedElement | undefined>;
 }
@@ -39,7 +39,7 @@ interface OperationFacts {
   readonly headers?: readonly string[];
 }
 
-export type Operation = OperationFacts &
+export type S3Operation = OperationFacts &
   (
     | { readonly level: 'service'; readonly run: (context: OperationContext) => Promise<S3Answer> }
     /** On the name of a bucket, which need not exist. */

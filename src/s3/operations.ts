@@ -1,5 +1,5 @@
 import type { OperationName } from './detect.js';
-import type { Operation } from './operation.js';
+import type { S3Operation } from './operation.js';
 import { getObjectAttributes } from './operations/attributes.js';
 import { createBucket, deleteBucket, getBucketLocation, headBucket, listBuckets } from './operations/buckets.js';
 import { copyObject, uploadPartCopy } from './operations/copies.js';
@@ -13,7 +13,7 @@ const CONDITIONS = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodi
 const METADATA = ['x-amz-meta-*', 'x-amz-storage-class'] as const;
 const COPY_SOURCE = ['x-amz-copy-source', ...CONDITIONS.map(name => `x-amz-copy-source-${name}`)] as const;
 /** `if-range` is ignored: without it a range is a range. */
-const READ: Pick<Operation, 'permission' | 'query' | 'headers'> = {
+const READ: Pick<S3Operation, 'permission' | 'query' | 'headers'> = {
   permission: 'read',
   query: [
     'partNumber',
@@ -29,7 +29,7 @@ const READ: Pick<Operation, 'permission' | 'query' | 'headers'> = {
 };
 
 /** The table of operations. If one of {@link OperationName} is missing, this file does not compile. */
-export const OPERATIONS: Readonly<Record<OperationName, Operation>> = {
+export const OPERATIONS: Readonly<Record<OperationName, S3Operation>> = {
   ListBuckets: {
     level: 'service',
     permission: 'read',

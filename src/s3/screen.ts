@@ -1,6 +1,6 @@
 import type { Identity } from './authenticate.js';
 import type { OperationName } from './detect.js';
-import type { Operation } from './operation.js';
+import type { S3Operation } from './operation.js';
 import { CHECKSUM_ALGORITHMS, CHECKSUMS } from './wire/checksum.js';
 import { notImplemented } from './wire/errors.js';
 import type { S3Request } from './wire/request.js';
@@ -60,7 +60,7 @@ export function hoistHeaders(request: S3Request, identity: Identity): S3Request 
 }
 
 /** Throws S3Error NotImplemented that names the first header or parameter the operation does not know. */
-export function screen(request: S3Request, name: OperationName, operation: Operation): void {
+export function screen(request: S3Request, name: OperationName, operation: S3Operation): void {
   for (const parameter of request.query.keys()) {
     if (COMMON_QUERY.has(parameter) || operation.query?.includes(parameter)) continue;
     // Parameters that begin with x- are the client's own marks for its logs, by the documentation of S3.

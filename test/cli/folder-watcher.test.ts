@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { type Changes, FolderWatcher } from '../../src/cli/dev/folder-watcher.js';
+import { type FolderChanges, FolderWatcher } from '../../src/cli/dev/folder-watcher.js';
 
 function newFolder(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-watch-'));
@@ -16,8 +16,8 @@ function twoRounds(
   t: ExecutionContext,
   root: string,
   { begin, between }: { readonly begin: () => void; readonly between: (watcher: FolderWatcher) => void },
-): Promise<Changes[]> {
-  const rounds: Changes[] = [];
+): Promise<FolderChanges[]> {
+  const rounds: FolderChanges[] = [];
   return new Promise(resolve => {
     const watcher = new FolderWatcher({
       onChange: async changes => {
@@ -74,7 +74,7 @@ test('a file that is written before its folder is watched is reported', async t 
 
 test('folders that are watched from the beginning report nothing by themselves', async t => {
   const root = newFolder(t);
-  const reported = await new Promise<Changes>(resolve => {
+  const reported = await new Promise<FolderChanges>(resolve => {
     const watcher = new FolderWatcher({
       onChange: async changes => resolve(changes),
       onError: (_, error) => t.fail(error.message),

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import { missingCompiler } from '../../benchmarks/hijacked/compile-c.js';
-import { LastWords } from '../../src/pool/last-words.js';
+import { CellLastWords } from '../../src/pool/last-words.js';
 import { printable } from '../../src/pool/printable.js';
 import { compileHostile, removeHostile, startHostile } from '../attacks/hostile-process.js';
 import { unlessMissing } from '../needs.js';
@@ -26,7 +26,7 @@ function endless(): { readonly stream: Readable; taken(): number } {
 
 test('LastWords reads 64 KiB of what is printed without end, and then leaves it alone', async t => {
   const { stream, taken } = endless();
-  const words = new LastWords(stream, NEVER_MS);
+  const words = new CellLastWords(stream, NEVER_MS);
   for (let turns = 0; turns < 50; turns++) await turn();
   t.true(taken() <= 3 * PIECE, `${taken()} bytes`);
   t.is(words.text.length, 16 * 1024);
@@ -35,7 +35,7 @@ test('LastWords reads 64 KiB of what is printed without end, and then leaves it 
 
 test('LastWords reads on after a rest', async t => {
   const stream = new PassThrough();
-  const words = new LastWords(stream, 1);
+  const words = new CellLastWords(stream, 1);
   stream.write(Buffer.alloc(PIECE, 'x'));
   stream.write('FATAL ERROR: the end');
   while (!words.text.endsWith('the end')) await turn();
@@ -44,7 +44,7 @@ test('LastWords reads on after a rest', async t => {
 
 test('readRest() reads what is in the pipe at the end of a process, and no more than a mebibyte', async t => {
   const stream = new PassThrough();
-  const words = new LastWords(stream, NEVER_MS);
+  const words = new CellLastWords(stream, NEVER_MS);
   stream.write(Buffer.alloc(PIECE, 'x'));
   for (let turns = 0; turns < 10; turns++) await turn();
   stream.end('FATAL ERROR: the end');
@@ -55,7 +55,7 @@ test('readRest() reads what is in the pipe at the end of a process, and no more 
   t.true(words.text.endsWith('FATAL ERROR: the end'));
 
   const { stream: more, taken } = endless();
-  const last = new LastWords(more, NEVER_MS);
+  const last = new CellLastWords(more, NEVER_MS);
   const over = new Promise(resolve => more.once('close', resolve));
   last.readRest();
   await over;

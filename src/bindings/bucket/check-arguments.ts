@@ -3,7 +3,7 @@ import { isObject } from '../../quotas/schema/describe.js';
 import { EXPIRES_FORMS, parseExpires, parseHttpDate } from '../http-date.js';
 import type { UncheckedFields } from '../service.js';
 import { parseRangeHeader } from './byte-range.js';
-import type { WireArguments } from './client/calls.js';
+import type { BucketWireArguments } from './client/calls.js';
 import type { ByteRange, Condition, EtagPattern, HashName, HttpMetadata, UploadOptions } from './engine.js';
 import { BucketError, type BucketMethod } from './errors.js';
 import { HASH_NAMES } from './hash-names.js';
@@ -64,7 +64,7 @@ export function checkNamedParts(value: unknown): { partNumber: number; etag: str
 }
 
 export function checkHashes(
-  given: WireArguments['put'] | UncheckedFields,
+  given: BucketWireArguments['put'] | UncheckedFields,
 ): Partial<Record<HashName, string>> | undefined {
   let hashes: Partial<Record<HashName, string>> | undefined;
   for (const name of HASH_NAMES) {

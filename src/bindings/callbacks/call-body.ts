@@ -1,7 +1,7 @@
 /** The body of a call: byte sequences one after the other, then the bytes of a stream. */
 import { Readable } from 'node:stream';
 import { chunksOf } from '../external-stream.js';
-import type { BodySource } from '../given/given-body.js';
+import type { GivenBodySource } from '../given/given-body.js';
 import { inPieces } from '../in-pieces.js';
 import type { ServiceBody } from '../service.js';
 import type { ByteStream } from './encode.js';
@@ -22,7 +22,7 @@ export interface CallStream {
 }
 
 /** The rest of the body: nothing, bytes that nobody reads until the call ends, or a stream that the given function makes. */
-export type Rest = 'nothing' | 'held' | ((source: BodySource) => CallStream);
+export type Rest = 'nothing' | 'held' | ((source: GivenBodySource) => CallStream);
 
 /**
  * @throws TypeError when the body is not as long as the lengths say
@@ -42,7 +42,7 @@ export async function takeApart(body: ServiceBody | null, lengths: readonly numb
   }
 }
 
-function streamOf(source: ByteSource, give: (source: BodySource) => CallStream): Omit<CallBody, 'bytes'> {
+function streamOf(source: ByteSource, give: (source: GivenBodySource) => CallStream): Omit<CallBody, 'bytes'> {
   const { stream, fail } = give(source.rest());
   const end = (): void => {
     source.end();
@@ -82,7 +82,7 @@ class ByteSource {
   }
 
   /** The rest, which is read only when it is asked for. */
-  rest(): BodySource {
+  rest(): GivenBodySource {
     return {
       next: async () => {
         const chunk = await this.#next();

@@ -4,7 +4,7 @@ import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { ClientBodies } from '../given/given-bodies.js';
-import type { BodySource } from '../given/given-body.js';
+import type { GivenBodySource } from '../given/given-body.js';
 import { piecesOf } from '../in-pieces.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import { type CallBody, type CallStream, putTogether, takeApart } from './call-body.js';
@@ -104,7 +104,7 @@ export function callbackService(given: ApplicationCallbacks, owner: CallbackOwne
   };
 }
 
-function give({ bodies, of }: ClientBodies, source: BodySource): CallStream {
+function give({ bodies, of }: ClientBodies, source: GivenBodySource): CallStream {
   const { stream, body } = bodies.give(of, source);
   return { stream, fail: error => body.fail(error) };
 }

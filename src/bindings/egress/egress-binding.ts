@@ -1,7 +1,7 @@
 /** Outgoing fetch as a service that every function has. All functions of a host share its sockets, its address policy and its resolver. */
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
-import { createEgress, type Egress, type EgressOptions } from './egress.js';
+import { createEgress, type Egress, type EgressSettings } from './egress.js';
 import { egressService } from './egress-service.js';
 import { needsApplication } from './needs-application.js';
 import type { OutboundHandler } from './outbound-transport.js';
@@ -10,7 +10,7 @@ const KIB = 1024;
 
 /** The options of the host that this binding reads. */
 interface EgressHostOptions {
-  readonly egress: Omit<EgressOptions, 'outbound'>;
+  readonly egress: Omit<EgressSettings, 'outbound'>;
   readonly outbound: OutboundHandler | undefined;
 }
 

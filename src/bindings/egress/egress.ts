@@ -22,9 +22,9 @@ import { type OutboundHandler, OutboundTransport } from './outbound-transport.js
 import type { ResolveHost } from './policed-lookup.js';
 import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
-import type { HopAnswer, LocalSend, Transport } from './transport.js';
+import type { HopAnswer, LocalSend, EgressTransport } from './transport.js';
 
-export interface EgressOptions extends AddressPolicyOptions {
+export interface EgressSettings extends AddressPolicyOptions {
   /** Asked about every request before anything else. What it answers is the answer, to which no address policy applies. */
   readonly outbound?: OutboundHandler;
   /** Finds the addresses of a host name. @default DNS, without /etc/hosts */
@@ -115,7 +115,7 @@ export interface Egress {
  *
  * @throws TypeError or RangeError for an option that is not what it must be
  */
-export function createEgress(options: EgressOptions = {}): Egress {
+export function createEgress(options: EgressSettings = {}): Egress {
   const outbound = options.outbound === undefined ? undefined : new OutboundTransport(options.outbound);
   const transport = network(options);
   const defaults = ['accept', '*/*', 'accept-encoding', ACCEPT_ENCODING, 'user-agent', options.userAgent ?? 'edgehost'];
@@ -135,7 +135,7 @@ export function createEgress(options: EgressOptions = {}): Egress {
 /** One call of fetch, through all its hops. */
 class OutgoingRequest {
   readonly #outbound: OutboundTransport | undefined;
-  readonly #transport: Transport;
+  readonly #transport: EgressTransport;
   readonly #request: EgressRequest;
   readonly #work: CallWork;
   readonly #defaults: readonly string[];
@@ -147,7 +147,7 @@ class OutgoingRequest {
 
   constructor(
     outbound: OutboundTransport | undefined,
-    transport: Transport,
+    transport: EgressTransport,
     request: EgressRequest,
     defaults: readonly string[],
   ) {
@@ -317,7 +317,7 @@ class OutgoingRequest {
   }
 }
 
-function network(options: EgressOptions): Transport {
+function network(options: EgressSettings): EgressTransport {
   const policy = new AddressPolicy(options);
   const number = (name: NumberOption, byDefault: number, max: number): number =>
     checkNumber(name, options[name] ?? byDefault, max);
@@ -344,8 +344,8 @@ function network(options: EgressOptions): Transport {
 }
 
 type NumberOption = {
-  [K in keyof EgressOptions]-?: number extends EgressOptions[K] ? K : never;
-}[keyof EgressOptions];
+  [K in keyof EgressSettings]-?: number extends EgressSettings[K] ? K : never;
+}[keyof EgressSettings];
 
 function checkNumber(name: string, value: unknown, max: number): number {
   if (typeof value !== 'number') throw new TypeError(`Option egress.${name} is ${typeof value}, expected a number`);

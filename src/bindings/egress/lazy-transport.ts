@@ -1,12 +1,12 @@
-import type { HopAnswer, HopRequest, Transport } from './transport.js';
+import type { HopAnswer, HopRequest, EgressTransport } from './transport.js';
 
 /** A transport that is made for its first hop: undici is a sixth of the time in which a host's code loads. */
-export class LazyTransport implements Transport {
-  readonly #make: () => Promise<Transport>;
-  #making: Promise<Transport> | undefined;
-  #made: Transport | undefined;
+export class LazyTransport implements EgressTransport {
+  readonly #make: () => Promise<EgressTransport>;
+  #making: Promise<EgressTransport> | undefined;
+  #made: EgressTransport | undefined;
 
-  constructor(make: () => Promise<Transport>) {
+  constructor(make: () => Promise<EgressTransport>) {
     this.#make = make;
   }
 

@@ -11,7 +11,7 @@ import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { ServiceBody } from '../service.js';
-import type { HopAnswer, HopRequest, Transport } from './transport.js';
+import type { HopAnswer, HopRequest, EgressTransport } from './transport.js';
 
 export interface NetworkOptions {
   readonly connect: buildConnector.connector;
@@ -24,7 +24,7 @@ export interface NetworkOptions {
   readonly maxHeaderBytes: number;
 }
 
-export class NetworkTransport implements Transport {
+export class NetworkTransport implements EgressTransport {
   readonly #options: NetworkOptions;
   readonly #accounts: LRUCache<string, AccountSockets>;
   /** Pools that are being closed and whose last requests are under way. */

@@ -37,7 +37,7 @@ export interface HopAnswer {
 /** Answers a hop without the network: a function of the same host does. Undefined when none does after all. */
 export type LocalSend = (request: HopRequest) => Promise<HopAnswer | undefined>;
 
-export interface Transport {
+export interface EgressTransport {
   send(request: HopRequest): Promise<HopAnswer>;
   /** Ends every socket. What is under way fails. */
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { Collector } from './collector.js';
-import { type BodySource, GivenBody } from './given-body.js';
+import { type GivenBodySource, GivenBody } from './given-body.js';
 
 export interface GivenBodiesOptions {
   /** How long a body may be without a reader. */
@@ -54,7 +54,7 @@ export class GivenBodies {
    */
   give(
     of: string,
-    source: BodySource,
+    source: GivenBodySource,
     payer?: BodyPayer,
     isBytes = true,
   ): { readonly stream: ReadableStream<Uint8Array>; readonly body: GivenBody } {
@@ -149,7 +149,7 @@ function unreadError(of: string, { count, isCrowded, allowedMs }: Cancelled): Ed
   );
 }
 
-function sourceOf(chunks: AsyncIterable<Uint8Array>): BodySource {
+function sourceOf(chunks: AsyncIterable<Uint8Array>): GivenBodySource {
   const iterator = chunks[Symbol.asyncIterator]();
   return {
     next: async () => {

@@ -5,7 +5,7 @@
 import { ReadableStream, type ReadableStreamDefaultController } from 'node:stream/web';
 
 /** Where the chunks come from. It must not refer to the stream. */
-export interface BodySource {
+export interface GivenBodySource {
   /** The next chunk, when the reader asks for one; undefined at the end. Rejects with the error that the reader gets. */
   next(): Promise<Uint8Array | undefined>;
   /** No more is read. */
@@ -19,7 +19,7 @@ type Controller = Pick<ReadableStreamDefaultController<Uint8Array>, 'enqueue' | 
 export class GivenBody {
   /** Whose body it is, for messages. */
   readonly of: string;
-  readonly #source: BodySource;
+  readonly #source: GivenBodySource;
   readonly #onOver: (body: GivenBody) => void;
   #stream: WeakRef<ReadableStream<Uint8Array>> | undefined;
   #controller: WeakRef<Controller> | undefined;
@@ -28,7 +28,7 @@ export class GivenBody {
   #isOver = false;
 
   /** @param onOver called once, when no more of it will be read */
-  constructor(of: string, source: BodySource, onOver: (body: GivenBody) => void, nowMs: number) {
+  constructor(of: string, source: GivenBodySource, onOver: (body: GivenBody) => void, nowMs: number) {
     this.of = of;
     this.#source = source;
     this.#onOver = onOver;

@@ -3,7 +3,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type NetConnectOpts, 
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { AddressPolicy } from '../egress/address-policy.js';
-import type { EgressOptions } from '../egress/egress.js';
+import type { EgressSettings } from '../egress/egress.js';
 import { createResolver, deniedError, policedLookup } from '../egress/policed-lookup.js';
 
 export interface Target {
@@ -11,7 +11,7 @@ export interface Target {
   readonly port: number;
 }
 
-export interface DialerOptions extends Omit<EgressOptions, 'outbound'> {}
+export interface DialerOptions extends Omit<EgressSettings, 'outbound'> {}
 
 /** As much is read from a socket at once, and kept while the function does not read. */
 const READ_BYTES = 64 * 1024;

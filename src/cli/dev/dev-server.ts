@@ -11,7 +11,7 @@ import { reportHost } from '../serving/reporter.js';
 import { withScheduledEndpoint } from '../serving/scheduled-endpoint.js';
 import type { Report, ServerEvent } from '../serving/server-event.js';
 import { DevFunction } from './dev-function.js';
-import { type Changes, FolderWatcher, foldersOf } from './folder-watcher.js';
+import { type FolderChanges, FolderWatcher, foldersOf } from './folder-watcher.js';
 import { isOwnHost, refuseHost, refuseUpgrade } from './own-hosts.js';
 
 export interface DevServerOptions {
@@ -163,7 +163,7 @@ export class DevServer {
   }
 
   /** Never rejects: errors are reported. */
-  async #reload(changes: Changes): Promise<void> {
+  async #reload(changes: FolderChanges): Promise<void> {
     const sinceMs = performance.now();
     const { envFile, report, path } = this.#options;
     try {

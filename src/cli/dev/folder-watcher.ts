@@ -6,11 +6,11 @@ import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The changes: paths, and for each whether an entry of that name appeared, disappeared or was replaced. */
-export type Changes = ReadonlyMap<string, { readonly isRenamed: boolean }>;
+export type FolderChanges = ReadonlyMap<string, { readonly isRenamed: boolean }>;
 
 export interface FolderWatcherOptions {
   /** Never called again before it has settled. */
-  readonly onChange: (changes: Changes) => Promise<void>;
+  readonly onChange: (changes: FolderChanges) => Promise<void>;
   /** A folder cannot be watched. */
   readonly onError: (folder: string, error: Error) => void;
 }

@@ -11,7 +11,7 @@ import { encodeValue } from '../../bindings/callbacks/encode.js';
 import { cancelBody } from '../../bindings/cancel-body.js';
 import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/calls.js';
 import { MAX_PATH } from '../../bindings/function/calls.js';
-import type { BodySource } from '../../bindings/given/given-body.js';
+import type { GivenBodySource } from '../../bindings/given/given-body.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
@@ -186,7 +186,7 @@ async function valueIn(
   }
   if ((b[0] ?? 0) > MAX_VALUE_BYTES) throw tooLarge(name);
   // What goes on behind the value of a body that is held is not read.
-  const rest = isHeld ? 'held' : s ? (source: BodySource) => give(context, source) : 'nothing';
+  const rest = isHeld ? 'held' : s ? (source: GivenBodySource) => give(context, source) : 'nothing';
   const { bytes, stream, end } = await takeApart(body, b, rest);
   const [first, ...sequences] = bytes;
   if (first === undefined) throw new TypeError('The answer is malformed');
@@ -197,7 +197,7 @@ async function valueIn(
   };
 }
 
-function give({ account, function: name, share, bodies }: InvocationContext, source: BodySource): CallStream {
+function give({ account, function: name, share, bodies }: InvocationContext, source: GivenBodySource): CallStream {
   const { stream, body } = bodies.give(`function "${name}" of account "${account}"`, source, share);
   return { stream, fail: error => body.fail(error) };
 }

@@ -13,7 +13,7 @@ const RETRY_MS = 100;
 const WAITING_BYTES = 512;
 
 /** The object whose timer is due. */
-export interface TimedObject {
+export interface TimerObject {
   readonly className: string;
   readonly id: string;
 }
@@ -23,13 +23,13 @@ export interface TimerEventsOwner {
   /** The key of the namespace of a class. */
   keyOf(className: string): string;
   /** Begins the event. False when it cannot begin now. */
-  begin(object: TimedObject): boolean;
+  begin(object: TimerObject): boolean;
 }
 
 export class TimerEvents {
   readonly #owner: TimerEventsOwner;
   readonly #handle: IsolateHandle;
-  readonly #waiting = new Map<string, TimedObject>();
+  readonly #waiting = new Map<string, TimerObject>();
   #heldBytes = 0;
   #retry: NodeJS.Timeout | undefined;
 
@@ -52,7 +52,7 @@ export class TimerEvents {
     this.#retryLater();
   }
 
-  #parse(payload: Buffer): TimedObject {
+  #parse(payload: Buffer): TimerObject {
     let value: unknown;
     try {
       value = JSON.parse(payload.toString('utf8'));
@@ -92,7 +92,7 @@ export class TimerEvents {
     this.#clear();
   }
 
-  #wait(key: string, object: TimedObject): void {
+  #wait(key: string, object: TimerObject): void {
     this.#count(WAITING_BYTES + key.length * 4);
     this.#waiting.set(key, object);
   }

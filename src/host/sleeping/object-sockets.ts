@@ -8,7 +8,7 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { SleepingObject, SocketEventStart, SocketGroup, SocketKeeper } from './keeper.js';
-import { type SleepingSocket, type SocketEvent, textRecord } from './sleeping-socket.js';
+import { type SleepingSocket, type SleepingSocketEvent, textRecord } from './sleeping-socket.js';
 
 export interface AutoResponse {
   readonly request: string;
@@ -191,7 +191,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
     }
   }
 
-  #start(socket: SleepingSocket, event: SocketEvent): void {
+  #start(socket: SleepingSocket, event: SleepingSocketEvent): void {
     this.#running++;
     const over = (): void => {
       this.#running--;
@@ -226,7 +226,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
     }
   }
 
-  #notStarted(socket: SleepingSocket, event: SocketEvent, error: unknown): void {
+  #notStarted(socket: SleepingSocket, event: SleepingSocketEvent, error: unknown): void {
     if (errorCode(error) === 'EDGE_OVERLOADED' && this.#retries < MAX_RETRIES) {
       this.#retries++;
       socket.putBack(event);
@@ -253,7 +253,7 @@ const ANSWER_MS = 0.01;
 
 function startOf(
   { id }: SleepingSocket,
-  { kind, data, code, reason }: SocketEvent,
+  { kind, data, code, reason }: SleepingSocketEvent,
   eventTimeoutMs: number,
 ): SocketEventStart {
   const head: SocketEventHead = {

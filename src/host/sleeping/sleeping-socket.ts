@@ -13,7 +13,7 @@ import type { SocketKeeper } from './keeper.js';
 import type { SocketEnd } from './socket-end.js';
 
 /** What has happened to a socket, and waits for the object. */
-export interface SocketEvent {
+export interface SleepingSocketEvent {
   readonly kind: (typeof SOCKET_EVENTS)[keyof typeof SOCKET_EVENTS];
   readonly data: Buffer | null;
   readonly code?: number;
@@ -42,7 +42,7 @@ export class SleepingSocket implements MessageOwner {
   /** Somebody brings it to where its connection is. */
   #isTaken = false;
   #isClosed = false;
-  readonly #waiting: SocketEvent[] = [];
+  readonly #waiting: SleepingSocketEvent[] = [];
   #waitingBytes = 0;
   #running = 0;
 
@@ -179,7 +179,7 @@ export class SleepingSocket implements MessageOwner {
     return this.#waiting.length > 0 && this.#running < MAX_WAITING;
   }
 
-  #push(event: SocketEvent): void {
+  #push(event: SleepingSocketEvent): void {
     this.#waiting.push(event);
     const bytes = sizeOf(event);
     this.#waitingBytes += bytes;
@@ -188,19 +188,19 @@ export class SleepingSocket implements MessageOwner {
   }
 
   /** The next event begins. Its bytes stay counted until `over`. */
-  next(): SocketEvent | undefined {
+  next(): SleepingSocketEvent | undefined {
     const event = this.#waiting.shift();
     if (event !== undefined) this.#running++;
     return event;
   }
 
   /** It could not begin. */
-  putBack(event: SocketEvent): void {
+  putBack(event: SleepingSocketEvent): void {
     this.#running--;
     this.#waiting.unshift(event);
   }
 
-  over(event: SocketEvent): void {
+  over(event: SleepingSocketEvent): void {
     this.#running--;
     const bytes = sizeOf(event);
     this.#waitingBytes -= bytes;
@@ -230,7 +230,7 @@ export class SleepingSocket implements MessageOwner {
 
 const DEAF: MessageOwner = { message: () => true, ended: () => {}, drained: () => {} };
 
-function sizeOf({ data, reason = '' }: SocketEvent): number {
+function sizeOf({ data, reason = '' }: SleepingSocketEvent): number {
   return EVENT_BYTES + (data?.length ?? 0) + reason.length * 2;
 }
 

@@ -1,13 +1,13 @@
 /** From a method and a path to a route of the table. */
 
-import { pageParameters, type Route } from '../route.js';
+import { pageParameters, type ApiRoute } from '../route.js';
 import { compileQuery, type QueryValues } from '../validator.js';
 import { ApiError } from './envelope.js';
 import { parameterProblem } from './parameters.js';
 import { type PathParams, PathTable, splitPath } from './path-table.js';
 
 export interface Routed {
-  readonly route: Route;
+  readonly route: ApiRoute;
   readonly params: PathParams;
   readonly segments: readonly string[];
 }
@@ -15,13 +15,13 @@ export interface Routed {
 /** The values for lists without pages. */
 const NO_QUERY: QueryValues = { page: 1, per_page: 100 };
 
-export class Router {
-  readonly #table = new PathTable<Route>();
+export class ApiRouter {
+  readonly #table = new PathTable<ApiRoute>();
   readonly #basePath: string;
   /** Compiled when a route is first asked. */
-  readonly #queries = new Map<Route, ReturnType<typeof compileQuery>>();
+  readonly #queries = new Map<ApiRoute, ReturnType<typeof compileQuery>>();
 
-  constructor(routes: readonly Route[], basePath: string) {
+  constructor(routes: readonly ApiRoute[], basePath: string) {
     for (const route of routes) this.#table.add(route.path, route);
     this.#basePath = basePath;
   }
@@ -50,7 +50,7 @@ export class Router {
   }
 
   /** @throws ApiError QUERY_INVALID */
-  query(route: Route, search: URLSearchParams): QueryValues {
+  query(route: ApiRoute, search: URLSearchParams): QueryValues {
     if (route.answer.kind === 'family') return NO_QUERY;
     const given = new Map<string, string>();
     for (const [name, value] of search) {
@@ -67,7 +67,7 @@ export class Router {
     return { ...NO_QUERY, ...checked.query };
   }
 
-  #validator(route: Route): ReturnType<typeof compileQuery> {
+  #validator(route: ApiRoute): ReturnType<typeof compileQuery> {
     let validate = this.#queries.get(route);
     if (validate === undefined) {
       const paged = route.answer.kind === 'list' ? route.answer.paged : 'no';

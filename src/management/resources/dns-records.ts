@@ -7,7 +7,7 @@ import { type DnsRecord, RECORD_TYPES } from '../dns/record-types.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
 import type { Bodies, DnsRecordBody } from '../schemas.js';
-import type { Operation, Stored } from '../state/records.js';
+import type { RecordChange, Stored } from '../state/records.js';
 import type { ZoneRecord } from '../state/stores.js';
 
 export async function listRecords(context: Context): Promise<Reply> {
@@ -128,7 +128,7 @@ async function refuseConflicts(context: Context, record: DnsRecord): Promise<voi
   }
 }
 
-function nameEntry(context: Context, record: DnsRecord): Operation {
+function nameEntry(context: Context, record: DnsRecord): RecordChange {
   const { id, type, content, priority } = record;
   const entry = { id, type, content, ...(priority === undefined ? {} : { priority }) };
   return context.services.stores.dnsNames.put([zoneOf(context).id, record.name, id], entry).operation;

@@ -8,7 +8,7 @@ import { ApiError, type Reply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
 import type { FunctionTriggers } from '../ports.js';
 import type { Bodies } from '../schemas.js';
-import type { Operation, Stored } from '../state/records.js';
+import type { RecordChange, Stored } from '../state/records.js';
 import type { RouteRecord } from '../state/stores.js';
 
 export async function listRoutes(context: Context): Promise<Reply> {
@@ -61,7 +61,7 @@ export async function deleteRoute(context: Context): Promise<Reply> {
     return { result: { id: route.id } };
   });
 
-  function removal({ services }: Context, route: RouteRecord): Operation[] {
+  function removal({ services }: Context, route: RouteRecord): RecordChange[] {
     return [
       services.stores.routes.del(route.zone, route.id),
       stores.routePatterns.del(route.zone, encodeURIComponent(route.pattern)),

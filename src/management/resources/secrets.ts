@@ -3,7 +3,7 @@
 import { type Context, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import type { Bodies } from '../schemas.js';
-import type { Operation } from '../state/records.js';
+import type { RecordChange } from '../state/records.js';
 import { changeFunction } from './change-function.js';
 
 export async function listSecrets(context: Context): Promise<Reply> {
@@ -40,7 +40,7 @@ export async function deleteSecret(context: Context): Promise<Reply> {
 /** The version that serves starts anew with the other secrets. */
 async function change(
   context: Context,
-  apply: (secrets: Map<string, string>, name: string) => { readonly result: unknown; readonly operation: Operation },
+  apply: (secrets: Map<string, string>, name: string) => { readonly result: unknown; readonly operation: RecordChange },
 ): Promise<Reply> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;

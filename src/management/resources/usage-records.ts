@@ -6,17 +6,17 @@ import type { UsageReport } from '../../usage/usage-report.js';
 import type { Context } from '../context.js';
 import { ApiError, type PageInfo, type Reply } from '../http/envelope.js';
 import type { UsageRange } from '../ports.js';
-import type { Route } from '../route.js';
+import type { ApiRoute } from '../route.js';
 import { pageInfo } from '../state/records.js';
 import type { Principal } from '../state/tokens.js';
 
 const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' };
 
 /** The query of one account. Without days they are those of this month, today included. */
-export const USAGE_RANGE: Route['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
+export const USAGE_RANGE: ApiRoute['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
 
 /** The query of several accounts, by pages: each has a report of its own, which may be long. */
-export const USAGE_PAGE: Route['query'] = {
+export const USAGE_PAGE: ApiRoute['query'] = {
   ...USAGE_RANGE,
   page: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
   per_page: { type: 'integer', minimum: 1, maximum: 100, default: 100 },

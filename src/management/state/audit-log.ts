@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type { CursorInfo } from '../http/envelope.js';
-import type { Operation, Records } from './records.js';
+import type { RecordChange, Records } from './records.js';
 
 export interface AuditEntry {
   /** Sorts by time. */
@@ -24,7 +24,7 @@ export class AuditLog {
     this.#records = records;
   }
 
-  append(entry: Omit<AuditEntry, 'id' | 'when'>, now: Date): Operation {
+  append(entry: Omit<AuditEntry, 'id' | 'when'>, now: Date): RecordChange {
     this.#sequence = (this.#sequence + 1) % 1_000_000;
     const sequence = String(this.#sequence).padStart(6, '0');
     const id = `${String(now.getTime()).padStart(15, '0')}-${sequence}-${randomBytes(3).toString('hex')}`;

@@ -13,7 +13,7 @@ import { ApiError } from '../http/envelope.js';
 import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionTriggers } from '../ports.js';
 import { isVariable, type ServiceBinding } from '../schemas.js';
 import type { ZoneOwners } from '../zone-owners.js';
-import type { Operation, Stored } from './records.js';
+import type { RecordChange, Stored } from './records.js';
 import type { SecretCipher } from './secret-cipher.js';
 import type { ServingPort } from './serving-functions.js';
 import type { FunctionRecord, ScheduleRecord, SecretRecord, Stores, VersionRecord } from './stores.js';
@@ -172,7 +172,7 @@ export class FunctionStore {
     return refused;
   }
 
-  putSecret(account: string, name: string, secret: string, text: string, now: Date): Operation {
+  putSecret(account: string, name: string, secret: string, text: string, now: Date): RecordChange {
     const sealed = this.#cipher.seal(text, secretPlace(account, name, secret));
     const record: SecretRecord = { name: secret, sealed, modified_on: now.toISOString() };
     return this.#stores.secrets.put([account, name, secret], record).operation;
@@ -195,7 +195,7 @@ export class FunctionStore {
     };
   }
 
-  putContents(account: string, name: string, version: VersionRecord, modules: readonly FunctionModule[]): Operation[] {
+  putContents(account: string, name: string, version: VersionRecord, modules: readonly FunctionModule[]): RecordChange[] {
     return modules.map((module, index) =>
       this.#stores.contents.put([account, name, version.content_id, String(index)], module.content),
     );
@@ -250,7 +250,7 @@ export class FunctionStore {
   }
 
   /** The versions to delete so that, with one more, no more than the kept number remain; never one of `keep`. */
-  async pruneVersions(account: string, name: string, keep: readonly string[]): Promise<Operation[]> {
+  async pruneVersions(account: string, name: string, keep: readonly string[]): Promise<RecordChange[]> {
     const versions: VersionRecord[] = [];
     for await (const version of this.#stores.versions.below(account, name)) versions.push(version);
     versions.sort((a, b) => a.number - b.number);
@@ -267,7 +267,7 @@ export class FunctionStore {
     return operations;
   }
 
-  async pruneDeployments(account: string, name: string): Promise<Operation[]> {
+  async pruneDeployments(account: string, name: string): Promise<RecordChange[]> {
     const deployments: { readonly id: string; readonly created_on: string }[] = [];
     for await (const deployment of this.#stores.deployments.below(account, name)) deployments.push(deployment);
     deployments.sort((a, b) => (a.created_on < b.created_on ? -1 : 1));

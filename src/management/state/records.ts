@@ -9,7 +9,7 @@ export type ManagementStorage = AbstractLevel<string | Buffer | Uint8Array, stri
 
 type Sublevel<V> = AbstractSublevel<ManagementStorage, string | Buffer | Uint8Array, string, V>;
 
-export type Operation = AbstractBatchOperation<ManagementStorage, string, unknown>;
+export type RecordChange = AbstractBatchOperation<ManagementStorage, string, unknown>;
 
 export interface Stored<T> {
   /** Random, new with every write; without quotes. */
@@ -25,7 +25,7 @@ export interface PageQuery {
 /** Written to the disk before the promise resolves; a store in memory ignores it. */
 const DURABLE = { keyEncoding: 'utf8', sync: true } as const;
 
-export function commit(storage: ManagementStorage, operations: Operation[]): Promise<void> {
+export function commit(storage: ManagementStorage, operations: RecordChange[]): Promise<void> {
   return storage.batch(operations, DURABLE);
 }
 
@@ -65,7 +65,7 @@ export class Records<T> {
   }
 
   /** Holds one page in memory, however many records there are. */
-  async page(key: readonly string[], query: PageQuery, keep: (value: T) => boolean = () => true): Promise<Page<T>> {
+  async page(key: readonly string[], query: PageQuery, keep: (value: T) => boolean = () => true): Promise<RecordPage<T>> {
     return pageOf(this.below(...key), query, keep);
   }
 
@@ -75,19 +75,19 @@ export class Records<T> {
     return count;
   }
 
-  put(key: readonly string[], value: T): { readonly operation: Operation; readonly etag: string } {
+  put(key: readonly string[], value: T): { readonly operation: RecordChange; readonly etag: string } {
     const etag = randomBytes(12).toString('base64url');
     const stored: Stored<T> = { etag, value };
     return { etag, operation: { type: 'put', key: recordKey(key), value: stored, sublevel: this.#level } };
   }
 
-  del(...key: string[]): Operation {
+  del(...key: string[]): RecordChange {
     return { type: 'del', key: recordKey(key), sublevel: this.#level };
   }
 
   /** One deletion for every record below the key. */
-  async delBelow(...key: string[]): Promise<Operation[]> {
-    const operations: Operation[] = [];
+  async delBelow(...key: string[]): Promise<RecordChange[]> {
+    const operations: RecordChange[] = [];
     for await (const at of this.#level.keys(range(key))) {
       operations.push({ type: 'del', key: at, sublevel: this.#level });
     }
@@ -115,12 +115,12 @@ export class Contents {
     return this.#level.get(recordKey(key));
   }
 
-  put(key: readonly string[], value: Uint8Array): Operation {
+  put(key: readonly string[], value: Uint8Array): RecordChange {
     return { type: 'put', key: recordKey(key), value, sublevel: this.#level };
   }
 
-  async delBelow(...key: string[]): Promise<Operation[]> {
-    const operations: Operation[] = [];
+  async delBelow(...key: string[]): Promise<RecordChange[]> {
+    const operations: RecordChange[] = [];
     for await (const at of this.#level.keys(range(key))) {
       operations.push({ type: 'del', key: at, sublevel: this.#level });
     }
@@ -128,7 +128,7 @@ export class Contents {
   }
 }
 
-export interface Page<T> {
+export interface RecordPage<T> {
   readonly items: T[];
   readonly info: PageInfo;
 }
@@ -137,7 +137,7 @@ export async function pageOf<T>(
   values: AsyncIterable<T> | Iterable<T>,
   { page, perPage }: PageQuery,
   keep: (value: T) => boolean = () => true,
-): Promise<Page<T>> {
+): Promise<RecordPage<T>> {
   const items: T[] = [];
   const first = (page - 1) * perPage;
   let total = 0;

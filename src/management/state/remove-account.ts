@@ -1,5 +1,5 @@
 /** What the management API keeps of an account that is removed. */
-import { commit, type ManagementStorage, type Operation } from './records.js';
+import { commit, type ManagementStorage, type RecordChange } from './records.js';
 import { Stores } from './stores.js';
 
 /**
@@ -12,7 +12,7 @@ export async function removeAccountRecords(
   deleteData: boolean,
 ): Promise<void> {
   const stores = new Stores(storage);
-  const operations: Operation[] = await stores.functionRoutes.delBelow(account);
+  const operations: RecordChange[] = await stores.functionRoutes.delBelow(account);
   for await (const token of stores.tokens.below()) {
     if (token.account === account) operations.push(stores.tokens.del(token.id));
   }

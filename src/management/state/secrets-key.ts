@@ -6,7 +6,7 @@
 
 import { EdgeError } from '../../quotas/errors.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
-import { commit, type ManagementStorage, type Operation } from './records.js';
+import { commit, type ManagementStorage, type RecordChange } from './records.js';
 import { fingerprint, isPlain, openWith, type SecretCipher, sealWith } from './secret-cipher.js';
 import type { SecretRecord, SecretsKeyRecord, Stores } from './stores.js';
 
@@ -90,7 +90,7 @@ async function survey(
 }
 
 async function sealAll(stores: Stores, keys: readonly Uint8Array[], key: Uint8Array): Promise<void> {
-  let operations: Operation[] = [];
+  let operations: RecordChange[] = [];
   let isAnyPlain = false;
   for await (const [place, record] of stores.secrets.entries()) {
     const { sealed } = record;

@@ -3,7 +3,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ApiError } from '../http/envelope.js';
 import { isPermission, PERMISSIONS, type Permission, permits } from '../permissions.js';
-import type { Operation, Records } from './records.js';
+import type { RecordChange, Records } from './records.js';
 
 /** A token that the owner of the host brings along. It is hashed at once and its text is not kept. */
 export interface ConfiguredToken {
@@ -76,7 +76,7 @@ export class Tokens {
   prepare(
     spec: Pick<TokenRecord, 'name' | 'account' | 'permissions' | 'expires_on'>,
     now: Date,
-  ): { readonly record: TokenRecord; readonly value: string; readonly write: Operation } {
+  ): { readonly record: TokenRecord; readonly value: string; readonly write: RecordChange } {
     const id = randomBytes(8).toString('hex');
     const value = `edge_${id}_${randomBytes(32).toString('base64url')}`;
     const record = { ...spec, id, hash: digest(value).toString('hex'), created_on: now.toISOString() };

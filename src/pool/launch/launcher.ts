@@ -13,7 +13,7 @@ import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
 import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
-import type { Command, Ending, LaunchReport, LaunchRequest } from './messages.js';
+import type { LaunchedCommand, Ending, LaunchReport, LaunchRequest } from './messages.js';
 
 const MAIN = fileURLToPath(new URL('../launch-main.bundle.cjs', import.meta.url));
 /** It starts programs and holds nothing. */
@@ -35,7 +35,7 @@ const LOOK_AGAIN_MS = 1000;
 /** A launcher that was lost is started again by the cell after next. */
 const CELLS_AFTER_LOSS = 1;
 
-export interface LaunchCommand extends Command {
+export interface LaunchCommand extends LaunchedCommand {
   readonly filter: Buffer | undefined;
 }
 

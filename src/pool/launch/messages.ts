@@ -9,7 +9,7 @@ export interface Ending {
 }
 
 /** A command, and how it is ended. */
-export interface Command extends Ending {
+export interface LaunchedCommand extends Ending {
   readonly command: readonly string[];
   /** Descriptors from 0 on. */
   readonly stdio: readonly ('ignore' | 'pipe')[];
@@ -23,7 +23,7 @@ export type LaunchRequest =
       readonly id: number;
       /** A filter of system calls, in base64. */
       readonly filter: string | undefined;
-    } & Command)
+    } & LaunchedCommand)
   | { readonly op: 'kill'; readonly id: number }
   | { readonly op: 'priority'; readonly id: number; readonly priority: number };
 

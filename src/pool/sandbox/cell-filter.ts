@@ -10,7 +10,7 @@
  * the process.
  */
 import { BpfProgram, SECCOMP_DATA } from './bpf.js';
-import type { ArgumentCheck, CallRules } from './rules.js';
+import type { ArgumentCheck, SystemCallRules } from './rules.js';
 import {
   type Architecture,
   AUDIT_ARCHITECTURES,
@@ -170,10 +170,10 @@ export const CONDITIONAL: Readonly<Partial<Record<SystemCall, readonly (readonly
   ],
 };
 
-export const CELL_CALLS: CallRules = { allowed: ALLOWED, conditional: CONDITIONAL };
+export const CELL_CALLS: SystemCallRules = { allowed: ALLOWED, conditional: CONDITIONAL };
 
 /** The program for `bwrap --seccomp`; undefined where there is no table of the machine's system calls. */
-export function cellFilter(architecture: string, { allowed, conditional }: CallRules = CELL_CALLS): Buffer | undefined {
+export function cellFilter(architecture: string, { allowed, conditional }: SystemCallRules = CELL_CALLS): Buffer | undefined {
   if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
   const program = new BpfProgram();
   program.load(SECCOMP_DATA.architecture);
@@ -193,7 +193,7 @@ export function cellFilter(architecture: string, { allowed, conditional }: CallR
   return program.assemble();
 }
 
-function entriesOf(table: CallRules['conditional']): [SystemCall, readonly (readonly ArgumentCheck[])[]][] {
+function entriesOf(table: SystemCallRules['conditional']): [SystemCall, readonly (readonly ArgumentCheck[])[]][] {
   // The keys are names of system calls, which TypeScript takes for any strings.
   return Object.entries(table) as [SystemCall, readonly (readonly ArgumentCheck[])[]][];
 }

@@ -12,7 +12,7 @@ export interface ArgumentCheck {
   readonly value: number;
 }
 
-export interface CallRules {
+export interface SystemCallRules {
   /** Allowed with any arguments. */
   readonly allowed: readonly SystemCall[];
   /** Allowed when every check of one of these lists holds. */
@@ -28,7 +28,7 @@ export interface ProcessRules {
   readonly libraries: readonly Library[];
   /** Whether each process has a folder that it may write to. Its files have to stay readable for the application. */
   readonly hasFolder: boolean;
-  readonly calls: CallRules;
+  readonly calls: SystemCallRules;
   /** Arguments of prlimit, each group set where the system allows it. */
   readonly limits: readonly (readonly string[])[];
   /** The most threads of one user. */

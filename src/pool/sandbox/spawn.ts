@@ -11,7 +11,7 @@ import { descendantsOf } from '../watch/process-tree.js';
 import type { Sandbox } from './sandbox.js';
 
 /** The process that was started: the command, or a program that waits for it. Started here or by the launcher. */
-export interface StartedProcess {
+export interface SpawnedProcess {
   readonly pid?: number | undefined;
   /** Undefined when it could not be started. */
   readonly stdio: readonly unknown[] | undefined;
@@ -22,7 +22,7 @@ export interface StartedProcess {
   once(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-export interface Inmate<Child extends StartedProcess = StartedProcess> {
+export interface Inmate<Child extends SpawnedProcess = SpawnedProcess> {
   readonly child: Child;
   /** Until then `child` has neither id nor descriptors. Rejects never: `child` emits 'error' or 'exit'. Undefined when it has them, or has failed. */
   readonly opened: Promise<void> | undefined;
@@ -35,7 +35,7 @@ export interface Inmate<Child extends StartedProcess = StartedProcess> {
 }
 
 /** Where a process belongs that is not alone in it. */
-export interface Place {
+export interface ProcessPlace {
   /** Its user, which its owner takes and gives back. */
   readonly id: number | undefined;
   /** The folder that it may write to. */
@@ -50,7 +50,7 @@ export function spawnBehind(
   sandbox: Sandbox,
   command: readonly string[],
   stdio: readonly ('ignore' | 'pipe' | Socket)[],
-  place?: Place,
+  place?: ProcessPlace,
 ): Inmate<ChildProcess> {
   const { whole, release } = compose(sandbox, command, stdio.length, place);
   let child: ChildProcess;
@@ -126,7 +126,7 @@ function compose(
   sandbox: Sandbox,
   command: readonly string[],
   filterFd: number,
-  place?: Place,
+  place?: ProcessPlace,
 ): { readonly whole: readonly string[]; readonly release: () => void } {
   const own = sandbox.filter && filterFd;
   if (place !== undefined)
@@ -144,7 +144,7 @@ function endingOf({ isWrapped, state }: Sandbox): Ending {
   return { isWrapped, isCustom: state.mode === 'custom' };
 }
 
-function pidOf({ pid }: StartedProcess, { isWrapped, isCustom }: Ending): number | undefined {
+function pidOf({ pid }: SpawnedProcess, { isWrapped, isCustom }: Ending): number | undefined {
   if (!isWrapped || pid === undefined) return pid;
   // A command of the owner's own may start another process or become the cell.
   return descendantsOf(pid).at(-1) ?? (isCustom ? pid : undefined);

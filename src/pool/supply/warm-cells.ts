@@ -23,10 +23,10 @@ export interface WarmCellsOptions {
   /** A warm cell has ended, or could not be started. */
   readonly onLost: (error: EdgeError) => void;
   /** Delays in milliseconds. @default {@link PACE} */
-  readonly pace?: Pace;
+  readonly pace?: WarmUpPace;
 }
 
-export interface Pace {
+export interface WarmUpPace {
   /** From the first call of take() to the start of the first warm cell: short programs end before and do not pay for it. */
   readonly firstMs: number;
   /** From taking a cell to starting the next: longer than the load for which it was taken. */
@@ -38,7 +38,7 @@ export interface Pace {
   readonly noRoomMs: number;
 }
 
-export const PACE: Pace = {
+export const PACE: WarmUpPace = {
   firstMs: 1000,
   refillMs: 50,
   backoffMs: 1000,
@@ -53,7 +53,7 @@ const STABLE_AFTER_MS = 60_000;
 
 export class WarmCells {
   readonly #options: WarmCellsOptions;
-  readonly #pace: Pace;
+  readonly #pace: WarmUpPace;
   /** Those that can be taken, the oldest first. */
   readonly #cells = new Set<LiveCell>();
   /** Cells that are being cleaned up. */

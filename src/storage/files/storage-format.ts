@@ -71,7 +71,7 @@ async function readMarker(path: string): Promise<string | undefined> {
 }
 
 /** The parts of the storage that an opening has to finish. */
-export interface StorageState {
+export interface StorageFormatState {
   /** The indexes are complete: an earlier release may not have written them, and a repair may have lost records. */
   readonly isIndexed: boolean;
   /** All records carry checksums. Records of earlier releases get theirs once, at the first opening. */
@@ -79,7 +79,7 @@ export interface StorageState {
 }
 
 /** undefined: the file says nothing. To be called with the database open, because until then another host may write the file. */
-export async function readState(path: string): Promise<StorageState | undefined> {
+export async function readState(path: string): Promise<StorageFormatState | undefined> {
   try {
     return parseMarker((await readMarker(path)) ?? '');
   } catch (error) {
@@ -88,7 +88,7 @@ export async function readState(path: string): Promise<StorageState | undefined>
 }
 
 /** On disk when it resolves. */
-export async function writeState(path: string, state: StorageState): Promise<void> {
+export async function writeState(path: string, state: StorageFormatState): Promise<void> {
   try {
     await writeMarker(path, state);
     await syncDirectory(path);
@@ -114,7 +114,7 @@ function checkMarker(marker: string, directory: string): Marker {
   return found;
 }
 
-interface Marker extends StorageState {
+interface Marker extends StorageFormatState {
   readonly version: number;
   /** The host has made the directory private. If others can read it, it was opened to them on purpose later. */
   readonly isPrivate: boolean;
@@ -167,7 +167,7 @@ function notEmptyError(directory: string, foreign: readonly string[]): EdgeError
   );
 }
 
-async function writeMarker(path: string, { isIndexed, isSealed }: StorageState): Promise<void> {
+async function writeMarker(path: string, { isIndexed, isSealed }: StorageFormatState): Promise<void> {
   const temporary = join(path, `.${MARKER_FILE}.${randomUUID()}`);
   const handle = await open(temporary, 'w', PRIVATE_FILE_MODE);
   try {

@@ -12,7 +12,7 @@ import { programText, withProgram, withText } from '../../../benchmarks/hijacked
 import { compileC } from '../../../benchmarks/hijacked/compile-c.js';
 import { interceptCells } from '../../../benchmarks/hijacked/starts.js';
 import { type EdgeFunction, EdgeHost, type EdgeHostOptions, type LoadOptions } from '../../../src/index.js';
-import type { StartedProcess } from '../../../src/pool/sandbox/spawn.js';
+import type { SpawnedProcess } from '../../../src/pool/sandbox/spawn.js';
 import { handler } from '../../host/new-host.js';
 
 /** How the command of a cell becomes that of the attacker. */
@@ -38,7 +38,7 @@ const NEIGHBOURS = 3;
 
 interface Hijacking {
   readonly hijack: Hijack;
-  readonly cells: StartedProcess[];
+  readonly cells: SpawnedProcess[];
 }
 
 /** The attackers that a call is made to now, the last one at the end. Cells are started in no async context, so that cannot tell. */
@@ -95,7 +95,7 @@ export async function hijackedHost(
   hijack: Hijack,
   bound: LoadOptions = {},
 ): Promise<HijackedHost> {
-  const cells: StartedProcess[] = [];
+  const cells: SpawnedProcess[] = [];
   const store = { hijack, cells };
   const attacker = `attacker-${attackers++}`;
   const account = host.account(attacker);

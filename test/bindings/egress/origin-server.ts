@@ -8,7 +8,7 @@ import type { ExecutionContext } from 'ava';
 import {
   createEgress,
   type Egress,
-  type EgressOptions,
+  type EgressSettings,
   type EgressRequest,
   type EgressResponse,
 } from '../../../src/bindings/egress/egress.js';
@@ -52,7 +52,7 @@ export function addressOf(server: { address(): AddressInfo | string | null }): A
 }
 
 /** Outgoing fetch that may reach the loopback, closed with the test. */
-export function startEgress(t: ExecutionContext, options: EgressOptions = { allow: ['127.0.0.0/8', '::1'] }): Egress {
+export function startEgress(t: ExecutionContext, options: EgressSettings = { allow: ['127.0.0.0/8', '::1'] }): Egress {
   const egress = createEgress(options);
   t.teardown(() => egress.close());
   return egress;

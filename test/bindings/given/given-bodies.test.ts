@@ -5,12 +5,12 @@ import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { Collector } from '../../../src/bindings/given/collector.js';
 import { type BodyPayer, GivenBodies } from '../../../src/bindings/given/given-bodies.js';
-import type { BodySource } from '../../../src/bindings/given/given-body.js';
+import type { GivenBodySource } from '../../../src/bindings/given/given-body.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-interface CountedSource extends BodySource {
+interface CountedSource extends GivenBodySource {
   cancelled: number;
 }
 

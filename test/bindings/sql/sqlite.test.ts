@@ -1,7 +1,7 @@
 /** The libraries of SQLite that the engine may use: the same values from each of them that is complete here, and why another one is refused. */
 import { join } from 'node:path';
 import test from 'ava';
-import { Connection } from '../../../src/bindings/sql/engine/connection.js';
+import { DatabaseConnection } from '../../../src/bindings/sql/engine/connection.js';
 import { BUILT_IN, loadSqlite, SQLITE_PACKAGE, type SqliteValue } from '../../../src/bindings/sql/engine/sqlite.js';
 import { replaceParameters, splitStatements } from '../../../src/bindings/sql/engine/statements.js';
 import { temporaryDirectory } from '../bucket/stores.js';
@@ -22,7 +22,7 @@ for (const name of [BUILT_IN, SQLITE_PACKAGE]) {
       const made = new library.DatabaseSync(path, {});
       made.exec(`PRAGMA encoding = '${encoding}'; CREATE TABLE t (v, w)`);
       made.close();
-      const connection = new Connection(library, path, 'write');
+      const connection = new DatabaseConnection(library, path, 'write');
       const rows = (sql: string, ...values: SqliteValue[]): unknown =>
         JSON.parse(`[${connection.run(sql, values, ROOM).rows}]`);
       rows('INSERT INTO t VALUES (?2, ?1)', 'whole', 'a\0\u00e4\ud800');

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { Connection } from '../../../src/bindings/sql/engine/connection.js';
+import { DatabaseConnection } from '../../../src/bindings/sql/engine/connection.js';
 import { loadSqlite } from '../../../src/bindings/sql/engine/sqlite.js';
 import { SQL_LIMITS } from '../../../src/bindings/sql/limits.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
@@ -85,7 +85,7 @@ test('a file with large pages, or with modules that may not be made, gets no fur
     code: 30001,
     message: /of the module rtree/,
   });
-  t.throws(() => new Connection(library, 'x', 'write'), { message: /not absolute/ });
+  t.throws(() => new DatabaseConnection(library, 'x', 'write'), { message: /not absolute/ });
 });
 
 test('an import of many statements is one transaction, whose statements do not stay in memory', async t => {

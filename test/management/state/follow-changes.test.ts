@@ -3,7 +3,7 @@ import test from 'ava';
 import { MemoryLevel } from 'memory-level';
 import { FollowChanges } from '../../../src/management/state/follow-changes.js';
 import type { FunctionStore } from '../../../src/management/state/function-store.js';
-import { commit, type Operation } from '../../../src/management/state/records.js';
+import { commit, type RecordChange } from '../../../src/management/state/records.js';
 import { ServingFunctions } from '../../../src/management/state/serving-functions.js';
 import { Stores, type ZoneRecord } from '../../../src/management/state/stores.js';
 import { ZoneOwners } from '../../../src/management/zone-owners.js';
@@ -34,7 +34,7 @@ test('a zone that has changed hands while nothing was heard is that of who has i
       hasAccount: async () => true,
       onWarning,
     });
-    const zone = (id: string, account: string, name: string): Operation => {
+    const zone = (id: string, account: string, name: string): RecordChange => {
       const record: ZoneRecord = { id, account, name, ...CREATED };
       return stores.zones.put([id], record).operation;
     };

@@ -65,7 +65,7 @@ export interface WireHeaders {
 }
 
 /** Arguments by method, before they are checked: every field may be anything. */
-export interface WireArguments {
+export interface BucketWireArguments {
   head: { key: string };
   get: { key: string; onlyIf?: unknown; range?: unknown };
   put: {

@@ -1,5 +1,5 @@
 import type { ClientStream } from '../../client-platform.js';
-import type { WireArguments, WireList, WireObject } from './calls.js';
+import type { BucketWireArguments, WireList, WireObject } from './calls.js';
 import {
   badValue,
   bodyOf,
@@ -57,7 +57,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     key: unknown,
     options?: unknown,
   ): Promise<ClientObjectBody<Stream, BlobType> | ClientObject | null> {
-    const args: WireArguments['get'] = { key: keyOf('get', key) };
+    const args: BucketWireArguments['get'] = { key: keyOf('get', key) };
     if (options !== undefined && options !== null) {
       const { onlyIf, range } = fields('get', options);
       if (onlyIf !== undefined) args.onlyIf = plainCondition(onlyIf);
@@ -79,7 +79,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     get,
 
     async put(key: unknown, value: unknown, options?: unknown): Promise<ClientObject | null> {
-      const args: WireArguments['put'] = { key: keyOf('put', key) };
+      const args: BucketWireArguments['put'] = { key: keyOf('put', key) };
       if (options !== undefined && options !== null) {
         const given = fields('put', options);
         if (given.onlyIf !== undefined) args.onlyIf = plainCondition(given.onlyIf);
@@ -100,7 +100,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     },
 
     async list(options?: unknown): Promise<ClientList> {
-      const args: WireArguments['list'] = {};
+      const args: BucketWireArguments['list'] = {};
       if (options !== undefined && options !== null) {
         const given = fields('list', options);
         for (const name of LIST_OPTIONS) {
@@ -118,7 +118,7 @@ export function createBucketClient<Stream extends ClientStream, BlobType>(platfo
     },
 
     async createMultipartUpload(key: unknown, options?: unknown): Promise<ClientUpload> {
-      const args: WireArguments['createMultipartUpload'] = { key: keyOf('createMultipartUpload', key) };
+      const args: BucketWireArguments['createMultipartUpload'] = { key: keyOf('createMultipartUpload', key) };
       if (options !== undefined && options !== null) takeMetadata(args, fields('createMultipartUpload', options));
       const { head } = await call('createMultipartUpload', args, null);
       return upload(args.key, uncheckedUploadId(head));

@@ -35,7 +35,7 @@ export interface EntryHead {
   readonly vary?: readonly string[];
 }
 
-export interface StoredEntry {
+export interface StoredCacheEntry {
   readonly head: EntryHead;
   /** The body when it is in the record. Shared with other readers, not to be changed. */
   readonly bytes: Buffer;
@@ -88,9 +88,9 @@ export function encodeEntry(head: EntryHead, embedded: Uint8Array | undefined): 
 }
 
 /** Records that are read often are the same object each time. */
-const decoded = new WeakMap<Buffer, StoredEntry>();
+const decoded = new WeakMap<Buffer, StoredCacheEntry>();
 
-export function decodeEntry(record: Buffer): StoredEntry {
+export function decodeEntry(record: Buffer): StoredCacheEntry {
   const known = decoded.get(record);
   if (known !== undefined) return known;
   const end = record.indexOf(LINE_FEED);

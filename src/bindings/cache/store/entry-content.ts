@@ -6,13 +6,13 @@ import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
 import { damagedValue, segmentsContent } from '../../stored/read-content.js';
 import type { ByteSpan } from '../byte-ranges.js';
-import { decodeEntry, type StoredEntry } from './entry-codec.js';
+import { decodeEntry, type StoredCacheEntry } from './entry-codec.js';
 
 /** Undefined when the entry was replaced or removed after its record had been read from `key`. */
 export async function entryContent(
   storage: StorageContext,
   key: string,
-  { head, bytes }: StoredEntry,
+  { head, bytes }: StoredCacheEntry,
   span: ByteSpan,
   work: CallWork,
 ): Promise<ServiceBody | undefined> {

@@ -9,7 +9,7 @@ import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ReceivedContent } from '../../stored/receive-body.js';
 import { cacheKeys } from './cache-keys.js';
 import { type CacheSums, EntryChanges } from './entry-changes.js';
-import { decodeEntry, EMBEDDED_BYTES, type EntryHead, type StoredEntry } from './entry-codec.js';
+import { decodeEntry, EMBEDDED_BYTES, type EntryHead, type StoredCacheEntry } from './entry-codec.js';
 import { nextOrder, orderText, RecentUse } from './recent-use.js';
 
 /** What is known of an entry before it has a place. */
@@ -36,12 +36,12 @@ export class EntryStore {
   }
 
   /** The entry when its record is in memory. */
-  atHand(hash: string): StoredEntry | undefined {
+  atHand(hash: string): StoredCacheEntry | undefined {
     const record = this.#storage.records.atHand(this.keyOf(hash));
     return record === undefined ? undefined : decodeEntry(record);
   }
 
-  async find(hash: string, work: CallWork): Promise<StoredEntry | undefined> {
+  async find(hash: string, work: CallWork): Promise<StoredCacheEntry | undefined> {
     const record = await this.#storage.records.get(this.keyOf(hash), work);
     return record === undefined ? undefined : decodeEntry(record);
   }
@@ -219,7 +219,7 @@ export class EntryStore {
 type ChangeEntry = (
   changes: EntryChanges,
   hash: string,
-  entry: StoredEntry | undefined,
+  entry: StoredCacheEntry | undefined,
   order: string | undefined,
 ) => void;
 

@@ -9,7 +9,7 @@ import type { ByteSpan } from '../byte-ranges.js';
 import type { Outcome } from '../conditional.js';
 import type { CacheHit } from '../engine.js';
 import { headerOf } from '../header-values.js';
-import type { EntryHead, StoredEntry } from './entry-codec.js';
+import type { EntryHead, StoredCacheEntry } from './entry-codec.js';
 import { entryContent } from './entry-content.js';
 
 /** A hit, before it has its epoch. */
@@ -19,7 +19,7 @@ export type KeptAnswer = Omit<CacheHit, 'epoch'> & { epoch: number };
 export async function answerOf(
   storage: StorageContext,
   key: string,
-  entry: StoredEntry,
+  entry: StoredCacheEntry,
   outcome: Outcome,
   nowMs: number,
   work: CallWork,
@@ -57,7 +57,7 @@ export async function answerOf(
  *
  * @param isShared the reader of the body does not transfer its buffer, which holds memory of the database
  */
-export function embeddedAnswer(entry: StoredEntry, nowMs: number, isShared: boolean): KeptAnswer | undefined {
+export function embeddedAnswer(entry: StoredCacheEntry, nowMs: number, isShared: boolean): KeptAnswer | undefined {
   const { head, bytes, wholeHeaders } = entry;
   if (head.blob !== undefined || isBodyless(head.status)) return undefined;
   const body = isShared ? bytes : new Uint8Array(bytes);

@@ -37,7 +37,7 @@ export interface WirePage {
 }
 
 /** Arguments by method, before they are checked: every field may be anything. */
-export interface WireArguments {
+export interface KvWireArguments {
   get: { key: string; cacheTtl?: unknown; text?: true };
   getMany: { keys: readonly string[]; cacheTtl?: unknown };
   put: { key: string; expiration?: unknown; expirationTtl?: unknown; metadata?: string };

@@ -4,7 +4,7 @@ import type { ClientPlatform, ClientReply, ClientStream } from '../../client-pla
 import { isRecord } from '../../is-record.js';
 import { checkKeyCount, checkKeyText, checkLength, checkMetadataSize } from '../check-text.js';
 import { kvError } from '../errors.js';
-import type { WireArguments, WireValue, WireValues } from './calls.js';
+import type { KvWireArguments, WireValue, WireValues } from './calls.js';
 import { bodyOf, type GetOptions, getOptions, isBulkType, keyOf, wireNumber } from './client-arguments.js';
 import { type ListedKeys, pageOf } from './client-list.js';
 
@@ -18,9 +18,9 @@ const { isArray } = Array;
 const { parse, stringify } = JSON;
 
 interface KvPlatform<Stream extends ClientStream, BlobType> extends Omit<ClientPlatform<Stream, BlobType>, 'call'> {
-  readonly call: <Method extends keyof WireArguments>(
+  readonly call: <Method extends keyof KvWireArguments>(
     method: Method,
-    args: WireArguments[Method],
+    args: KvWireArguments[Method],
     body: string | Uint8Array | Stream | null,
     lengthOf?: (head: unknown) => number | undefined,
   ) => Promise<ClientReply<Stream>>;
@@ -39,7 +39,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
   const { call } = platform;
 
   const one = async (key: unknown, { type, cacheTtl }: GetOptions): Promise<WithMetadata | null> => {
-    const args: WireArguments['get'] = { key: keyOf('get', key) };
+    const args: KvWireArguments['get'] = { key: keyOf('get', key) };
     checkKeyText('GET', args.key);
     if (cacheTtl !== undefined) args.cacheTtl = cacheTtl;
     if (type === 'text' || type === 'json') args.text = true;
@@ -70,7 +70,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
       checkKeyText('GET_BULK', key);
       found.set(key, null);
     }
-    const args: WireArguments['getMany'] = { keys: [...found.keys()] };
+    const args: KvWireArguments['getMany'] = { keys: [...found.keys()] };
     if (cacheTtl !== undefined) args.cacheTtl = cacheTtl;
     const { head, body } = await call('getMany', args, null);
     const { sizes, metadata, texts: given } = uncheckedValues(head);
@@ -146,7 +146,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     },
 
     async put(key: unknown, value: unknown, options?: unknown): Promise<void> {
-      const args: WireArguments['put'] = { key: keyOf('put', key) };
+      const args: KvWireArguments['put'] = { key: keyOf('put', key) };
       checkKeyText('PUT', args.key);
       if (options !== undefined && options !== null) {
         if (!isRecord(options))
@@ -164,13 +164,13 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
     },
 
     async delete(key: unknown): Promise<void> {
-      const args: WireArguments['delete'] = { key: keyOf('delete', key) };
+      const args: KvWireArguments['delete'] = { key: keyOf('delete', key) };
       checkKeyText('DELETE', args.key);
       await call('delete', args, null);
     },
 
     async list(options?: unknown): Promise<ListedKeys> {
-      const args: WireArguments['list'] = {};
+      const args: KvWireArguments['list'] = {};
       if (options !== undefined && options !== null) {
         if (!isRecord(options)) {
           throw new TypeError(`list: the options are of type ${typeof options}, expected an object`);

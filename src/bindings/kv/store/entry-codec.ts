@@ -1,7 +1,7 @@
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 
 /** The record of a key: its metadata, its expiry, and its value or where that is. */
-export interface StoredEntry {
+export interface StoredKvEntry {
   /** Of the value, in bytes. */
   readonly size: number;
   /** JSON. */
@@ -30,7 +30,7 @@ const FORMAT = 1;
 /** On disk: the order never changes. */
 const BODY_KINDS = ['embedded', 'inline', 'file', 'list'] as const;
 
-export function encodeEntry({ size, metadata = '', expiration = 0, body }: StoredEntry): Buffer {
+export function encodeEntry({ size, metadata = '', expiration = 0, body }: StoredKvEntry): Buffer {
   const metadataBytes = Buffer.byteLength(metadata);
   const tail = body.kind === 'embedded' ? body.bytes : Buffer.from(body.id);
   const record = Buffer.allocUnsafe(OFFSET.end + metadataBytes + tail.byteLength);
@@ -45,7 +45,7 @@ export function encodeEntry({ size, metadata = '', expiration = 0, body }: Store
 }
 
 /** The bytes of an embedded value are a view of `record`. */
-export function decodeEntry(record: Buffer): StoredEntry {
+export function decodeEntry(record: Buffer): StoredKvEntry {
   return {
     size: sizeOf(record),
     metadata: metadataOf(record),
@@ -74,7 +74,7 @@ export function blobOf(record: Buffer): BlobRef | undefined {
   return kind === 'embedded' ? undefined : { kind, id: record.toString('latin1', tailAt(record)) };
 }
 
-function bodyOf(record: Buffer): StoredEntry['body'] {
+function bodyOf(record: Buffer): StoredKvEntry['body'] {
   return blobOf(record) ?? { kind: 'embedded', bytes: record.subarray(tailAt(record)) };
 }
 

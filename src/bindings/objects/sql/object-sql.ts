@@ -13,7 +13,7 @@ import { SQL_LIMITS } from '../../sql/limits.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import { PAGE_BYTES, PAGE_RECORD_BYTES, type SqlRequest } from './messages.js';
 import type { SqlOwner, SqlPool, SqlSeat } from './sql-pool.js';
-import { type SqlAnswer, type SqlProcess, SqlProcessEnded } from './sql-process.js';
+import { type SqlProcessAnswer, type SqlProcess, SqlProcessEnded } from './sql-process.js';
 
 /** What a commit has changed. */
 export interface PageChanges {
@@ -36,7 +36,7 @@ export interface SqlText {
   readonly cleared: number;
 }
 
-export interface SqlResult {
+export interface ObjectSqlResult {
   /** JSON, or why SQLite has refused it. */
   readonly text: Buffer;
   readonly isFailure: boolean;
@@ -89,7 +89,7 @@ export class ObjectSql {
   }
 
   /** Rejects with EDGE_NOT_SUPPORTED without SQLite, EDGE_OBJECT_RESET when what was written is lost, EDGE_OVERLOADED, EDGE_LIMIT_EXCEEDED. */
-  exec(text: SqlText, caller: SqlCaller): Promise<SqlResult> {
+  exec(text: SqlText, caller: SqlCaller): Promise<ObjectSqlResult> {
     return this.#inOrder(async () => {
       if (this.#lost !== undefined) throw this.#lost;
       const seat = await this.#enter(caller);
@@ -224,7 +224,7 @@ export class ObjectSql {
     head: SqlRequest,
     payload: Uint8Array | undefined,
     { work, signal }: SqlCaller,
-  ): Promise<SqlAnswer> {
+  ): Promise<SqlProcessAnswer> {
     clearTimeout(this.#forgetting);
     const began = performance.now();
     let chargedMs = 0;

@@ -15,13 +15,13 @@ const MAIN = fileURLToPath(new URL('./engine/main.js', import.meta.url));
 const MAX_OPEN = 16;
 const MAX_OPEN_BYTES = 256 * 1024 * 1024;
 
-export interface SqlAnswer {
+export interface SqlProcessAnswer {
   readonly head: SqlResponse;
   readonly payload: Buffer;
 }
 
 interface Waiting {
-  readonly resolve: (answer: SqlAnswer) => void;
+  readonly resolve: (answer: SqlProcessAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -85,7 +85,7 @@ export class SqlProcess {
   }
 
   /** Rejects with SqlProcessEnded. */
-  request(head: SqlRequest, ...payload: readonly Uint8Array[]): Promise<SqlAnswer> {
+  request(head: SqlRequest, ...payload: readonly Uint8Array[]): Promise<SqlProcessAnswer> {
     if (this.isEnding) return Promise.reject(new SqlProcessEnded(false));
     this.#process.ref();
     return new Promise((resolve, reject) => {

@@ -18,7 +18,7 @@ import { LiveObject, type ObjectChange, type QueuedTask, type QueuedWrite } from
 import { decodeHead, type ObjectHead } from './object-head.js';
 import { objectKeys, refKey } from './object-keys.js';
 
-export interface ListQuery {
+export interface EntryQuery {
   /** Inclusive. */
   readonly from?: string | undefined;
   /** Exclusive. */
@@ -28,7 +28,7 @@ export interface ListQuery {
   readonly limit: number;
 }
 
-export interface ListPage {
+export interface EntryPage {
   readonly entries: readonly (readonly [key: string, value: Buffer])[];
   readonly isDone: boolean;
 }
@@ -128,7 +128,7 @@ export class ObjectStore {
     });
   }
 
-  list(use: ObjectUse, query: ListQuery, work: CallWork, held: HeldBytes = UNCOUNTED): Promise<ListPage> {
+  list(use: ObjectUse, query: EntryQuery, work: CallWork, held: HeldBytes = UNCOUNTED): Promise<EntryPage> {
     return this.#reading(use, work, async head => {
       const root = objectKeys.values(head.valuesId);
       const range = head.keys === 0 ? undefined : rangeOf(root, query);
@@ -353,7 +353,7 @@ const NO_HEAD: ObjectHead = { valuesId: '', bytes: 0, keys: 0, sqlPages: 0, alar
 /** Undefined when nothing can be in it. */
 function rangeOf(
   root: string,
-  { from, to, prefix = '', isReverse }: ListQuery,
+  { from, to, prefix = '', isReverse }: EntryQuery,
 ): { readonly gte: string; readonly lt: string; readonly reverse: boolean } | undefined {
   let gte = root + prefix;
   let lt = afterPrefix(gte);

@@ -5,7 +5,7 @@ import { MAX_TIMER_MS } from '../../../quotas/max-timer.js';
 import type { ReadyMessage } from './queue-window.js';
 
 /** A message that was claimed: all of it but its body. A class, of which many are made quickly. */
-export class Lease {
+export class MessageLease {
   readonly leaseId: string;
   readonly place: string;
   readonly id: string;
@@ -33,17 +33,17 @@ export interface LeaseCount {
 }
 
 export class Leases {
-  readonly #leases = new Map<string, Lease>();
-  readonly #byPlace = new Map<string, Lease>();
+  readonly #leases = new Map<string, MessageLease>();
+  readonly #byPlace = new Map<string, MessageLease>();
   readonly #now: () => number;
-  readonly #onExpired: (leases: readonly Lease[]) => void;
+  readonly #onExpired: (leases: readonly MessageLease[]) => void;
   readonly #account: LeaseCount;
   readonly #session = randomBytes(12).toString('hex');
   #serial = 0;
   #timer: NodeJS.Timeout | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
 
-  constructor(now: () => number, onExpired: (leases: readonly Lease[]) => void, account: LeaseCount) {
+  constructor(now: () => number, onExpired: (leases: readonly MessageLease[]) => void, account: LeaseCount) {
     this.#now = now;
     this.#onExpired = onExpired;
     this.#account = account;
@@ -53,9 +53,9 @@ export class Leases {
     return this.#leases.size;
   }
 
-  add(message: ReadyMessage, attempts: number, untilMs: number): Lease {
+  add(message: ReadyMessage, attempts: number, untilMs: number): MessageLease {
     // The session cannot be guessed, and the number names no other lease of it.
-    const lease = new Lease(`${this.#session}${this.#serial++}`, message, attempts, untilMs);
+    const lease = new MessageLease(`${this.#session}${this.#serial++}`, message, attempts, untilMs);
     this.#leases.set(lease.leaseId, lease);
     this.#account.leases++;
     this.#byPlace.set(lease.place, lease);
@@ -64,12 +64,12 @@ export class Leases {
   }
 
   /** The lease, unless it is over or being settled. */
-  get(leaseId: string): Lease | undefined {
+  get(leaseId: string): MessageLease | undefined {
     const lease = this.#leases.get(leaseId);
     return lease?.isSettling === false ? lease : undefined;
   }
 
-  delete({ leaseId, place }: Lease): void {
+  delete({ leaseId, place }: MessageLease): void {
     if (!this.#leases.delete(leaseId)) return;
     this.#account.leases--;
     this.#byPlace.delete(place);
@@ -110,7 +110,7 @@ export class Leases {
   #expire(): void {
     this.#stop();
     const now = this.#now();
-    const over: Lease[] = [];
+    const over: MessageLease[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
     for (const lease of this.#leases.values()) {
       if (lease.untilMs <= now && !lease.isSettling) over.push(lease);

@@ -18,7 +18,7 @@ import type {
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
 import { Deletions } from './deletions.js';
-import { type Lease, type LeaseCount, Leases } from './leases.js';
+import { type MessageLease, type LeaseCount, Leases } from './leases.js';
 import { newMessageId } from './message-id.js';
 import { LAST } from './message-pages.js';
 import { dueOf, queueKeys } from './queue-keys.js';
@@ -341,7 +341,7 @@ export class QueueStore implements QueueEngine {
   }
 
   /** Claims have run out: each was an attempt. */
-  #expired(leases: readonly Lease[]): void {
+  #expired(leases: readonly MessageLease[]): void {
     for (const { place, attempts } of leases) {
       this.#attempts.set(place, attempts);
       this.#window.returned(place);
@@ -351,7 +351,7 @@ export class QueueStore implements QueueEngine {
 
   // --- settling ---
 
-  #plan(plan: Settling, leaseId: string, add: (lease: Lease) => void): void {
+  #plan(plan: Settling, leaseId: string, add: (lease: MessageLease) => void): void {
     const lease = this.#leases.get(leaseId);
     if (lease === undefined) {
       plan.unknown.push(leaseId);
@@ -390,7 +390,7 @@ export class QueueStore implements QueueEngine {
   }
 
   async #write(
-    gone: readonly Lease[],
+    gone: readonly MessageLease[],
     moved: { readonly retried: readonly (ReadyMessage & Moved)[]; readonly dead: readonly ReadyMessage[] },
     target: QueueStore | undefined,
     work: CallWork,
@@ -417,7 +417,7 @@ export class QueueStore implements QueueEngine {
   }
 
   /** The claims are over, and nothing was written of them. */
-  #return(leases: readonly Lease[]): void {
+  #return(leases: readonly MessageLease[]): void {
     for (const lease of leases) {
       this.#leases.delete(lease);
       this.#attempts.set(lease.place, lease.attempts - 1);

@@ -1,13 +1,13 @@
 /** What a call of `settle` is about, and the messages that it writes again. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import type { Lease } from './leases.js';
+import type { MessageLease } from './leases.js';
 import { decodeMessage, type StoredMessage } from './message-codec.js';
 import { queueKeys } from './queue-keys.js';
 import type { ReadyMessage } from './queue-window.js';
 
 export interface Retry {
-  readonly lease: Lease;
+  readonly lease: MessageLease;
   readonly delayMs: number;
 }
 
@@ -17,10 +17,10 @@ export interface Moved {
 }
 
 export class Settling {
-  readonly all: Lease[] = [];
-  readonly acks: Lease[] = [];
+  readonly all: MessageLease[] = [];
+  readonly acks: MessageLease[] = [];
   readonly retries: Retry[] = [];
-  readonly releases: Lease[] = [];
+  readonly releases: MessageLease[] = [];
   readonly unknown: string[] = [];
 }
 

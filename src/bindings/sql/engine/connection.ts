@@ -59,7 +59,7 @@ const CHECKPOINT_MS = 1000;
 /** A row of the largest size as SQL, which is up to six times as long. */
 export const LONG_TEXT_BYTES = 8 * SQL_LIMITS.valueBytes;
 
-export class Connection {
+export class DatabaseConnection {
   readonly authorizer = new Authorizer();
   readonly #database: SqliteDatabase;
   readonly #mode: ConnectionMode;

@@ -27,7 +27,7 @@ export interface CloseHead {
   readonly close: string;
 }
 
-export type RequestHead = GroupHead | CloseHead;
+export type JobRequestHead = GroupHead | CloseHead;
 
 /**
  * How a job ended. `full`: the database needs more room. `writer`: it changes the database. `alone`: it is to be repeated by itself. `later`: it was not run,
@@ -91,7 +91,7 @@ export function frame(head: object, payload: readonly Uint8Array[]): Uint8Array[
 }
 
 /** Puts messages together again. */
-export class FrameReader {
+export class JobFrameReader {
   readonly #onFrame: (head: unknown, payload: Buffer) => void;
   #chunks: Buffer[] = [];
   #bytes = 0;

@@ -3,8 +3,8 @@ import process from 'node:process';
 import { LRUCache } from 'lru-cache';
 import { SQL_LIMITS } from '../limits.js';
 import { Answers } from './answers.js';
-import { Connection } from './connection.js';
-import { frame, type GroupHead, type RequestHead } from './frames.js';
+import { DatabaseConnection } from './connection.js';
+import { frame, type GroupHead, type JobRequestHead } from './frames.js';
 import { isQuick, type Job, runReading, runTogether, runWriting } from './run-jobs.js';
 import { NONE, running, serve, startWatch, write } from './serving.js';
 import { loadSqlite, type SqliteLibrary } from './sqlite.js';
@@ -13,7 +13,7 @@ const OPEN_CONNECTIONS = 16;
 /** Of the memory that it may have: with more than that, after all that can be given back was, the process ends between two groups. */
 const WORN = 0.75;
 
-const connections = new LRUCache<string, Connection>({
+const connections = new LRUCache<string, DatabaseConnection>({
   max: OPEN_CONNECTIONS,
   dispose: connection => connection.close(),
 });
@@ -29,10 +29,10 @@ async function begin(): Promise<void> {
     write(frame({ fatal: error instanceof Error ? error.message : 'unknown' }, []));
     process.exit(1);
   }
-  serve((head, payload) => receive(library, head as RequestHead, payload)); // the host's
+  serve((head, payload) => receive(library, head as JobRequestHead, payload)); // the host's
 }
 
-function receive(library: SqliteLibrary, head: RequestHead, payload: Buffer): void {
+function receive(library: SqliteLibrary, head: JobRequestHead, payload: Buffer): void {
   if ('close' in head) {
     connections.delete(`read ${head.close}`);
     connections.delete(`write ${head.close}`);
@@ -50,7 +50,7 @@ function receive(library: SqliteLibrary, head: RequestHead, payload: Buffer): vo
 function runGroup(library: SqliteLibrary, group: GroupHead, jobs: readonly Job[]): void {
   const answers = new Answers(group);
   running[0] = 0;
-  let connection: Connection;
+  let connection: DatabaseConnection;
   try {
     connection = open(library, group);
   } catch (error) {
@@ -67,7 +67,7 @@ function runGroup(library: SqliteLibrary, group: GroupHead, jobs: readonly Job[]
   afterGroup(group, connection);
 }
 
-function runAtOnce(connection: Connection, jobs: readonly Job[], answers: Answers): void {
+function runAtOnce(connection: DatabaseConnection, jobs: readonly Job[], answers: Answers): void {
   const results = runTogether(connection, jobs, index => {
     running[0] = index;
   });
@@ -80,8 +80,8 @@ function runInTurn(
   group: GroupHead,
   jobs: readonly Job[],
   answers: Answers,
-): Connection | undefined {
-  let connection: Connection | undefined;
+): DatabaseConnection | undefined {
+  let connection: DatabaseConnection | undefined;
   jobs.forEach((job, index) => {
     const own = open(library, group);
     connection = own;
@@ -96,7 +96,7 @@ function runInTurn(
 }
 
 /** What follows the last answer of a group, which does not wait for it. */
-function afterGroup(group: GroupHead, connection: Connection): void {
+function afterGroup(group: GroupHead, connection: DatabaseConnection): void {
   try {
     if (group.mode === 'write') connection.checkpoint();
   } catch {
@@ -106,7 +106,7 @@ function afterGroup(group: GroupHead, connection: Connection): void {
 }
 
 /** Settings last for the call that made them. */
-function dropSettings({ mode, path }: GroupHead, { authorizer }: Connection): void {
+function dropSettings({ mode, path }: GroupHead, { authorizer }: DatabaseConnection): void {
   if (authorizer.hasSettings) connections.delete(`${mode} ${path}`);
 }
 
@@ -117,11 +117,11 @@ function isWorn(): boolean {
   return process.memoryUsage.rss() > SQL_LIMITS.processBytes * WORN;
 }
 
-function open(library: SqliteLibrary, { path, mode, maxBytes }: GroupHead): Connection {
+function open(library: SqliteLibrary, { path, mode, maxBytes }: GroupHead): DatabaseConnection {
   const key = `${mode} ${path}`;
   let connection = connections.get(key);
   if (connection === undefined) {
-    connection = new Connection(library, path, mode);
+    connection = new DatabaseConnection(library, path, mode);
     connections.set(key, connection);
   }
   connection.bound(maxBytes);

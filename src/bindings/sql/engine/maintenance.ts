@@ -1,7 +1,7 @@
 /** What is done with a database as a whole: written as text, copied while it is in use, filled from a text. */
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MODULES } from './authorizer.js';
-import { type Connection, LONG_TEXT_BYTES } from './connection.js';
+import { type DatabaseConnection, LONG_TEXT_BYTES } from './connection.js';
 import { eachStatement } from './statements.js';
 
 const CHUNK = 256 * 1024;
@@ -9,7 +9,7 @@ const PIECE = 1024 * 1024;
 const FILE_MODE = 0o600;
 
 /** Writes the database as SQL into a new file: tables with their rows, then what is made of them. It is the state of one moment. */
-export function dumpDatabase(connection: Connection, path: string): string {
+export function dumpDatabase(connection: DatabaseConnection, path: string): string {
   const file = openSync(path, 'wx', FILE_MODE);
   let text = 'PRAGMA defer_foreign_keys=TRUE;\n';
   const write = (line: string): void => {
@@ -30,7 +30,7 @@ export function dumpDatabase(connection: Connection, path: string): string {
   return '{}';
 }
 
-function dumpObjects(connection: Connection, write: (line: string) => void): void {
+function dumpObjects(connection: DatabaseConnection, write: (line: string) => void): void {
   const objects = connection
     .trustedRows(
       "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY rowid",
@@ -51,7 +51,7 @@ function dumpObjects(connection: Connection, write: (line: string) => void): voi
 }
 
 /** Writes a copy of the file, while others write to the database. */
-export function copyDatabase(connection: Connection, path: string): string {
+export function copyDatabase(connection: DatabaseConnection, path: string): string {
   connection.attaching(() => connection.trusted(`VACUUM INTO '${path.replaceAll("'", "''")}'`));
   const file = openSync(path, 'r+');
   try {
@@ -63,7 +63,7 @@ export function copyDatabase(connection: Connection, path: string): string {
 }
 
 /** A file that comes from elsewhere. @returns JSON: "ok", or what is wrong with it */
-export function checkDatabase(connection: Connection): string {
+export function checkDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA quick_check(1)')[0];
   const text = Array.isArray(found) ? `${found[0]}` : 'nothing';
   if (text !== 'ok') return JSON.stringify(text);
@@ -80,13 +80,13 @@ export function checkDatabase(connection: Connection): string {
 }
 
 /** With its indexes, which takes longer. @returns JSON: "ok", or what is damaged */
-export function verifyDatabase(connection: Connection): string {
+export function verifyDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA integrity_check(1)')[0];
   return JSON.stringify(Array.isArray(found) ? `${found[0]}` : 'nothing');
 }
 
 /** Runs the statements of a file, in one transaction, as a function could run them: a dump, for example. */
-export function importText(connection: Connection, path: string): string {
+export function importText(connection: DatabaseConnection, path: string): string {
   let count = 0;
   connection.trusted('BEGIN IMMEDIATE; PRAGMA defer_foreign_keys = ON');
   connection.withLongTexts(() => {
@@ -133,7 +133,7 @@ function isShadow(name: string, virtual: readonly Texts[]): boolean {
 
 const SHADOWS: ReadonlySet<string> = new Set(['data', 'idx', 'content', 'docsize', 'config']);
 
-function dumpRows(connection: Connection, table: string, write: (line: string) => void): void {
+function dumpRows(connection: DatabaseConnection, table: string, write: (line: string) => void): void {
   const name = quoted(table);
   const columns = connection
     .trustedRows('SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid', table)
@@ -161,7 +161,7 @@ function withNul(literal: unknown): string {
 }
 
 /** Ids that AUTOINCREMENT has given are not given again. */
-function dumpSequence(connection: Connection, write: (line: string) => void): void {
+function dumpSequence(connection: DatabaseConnection, write: (line: string) => void): void {
   const has = connection.trustedRows("SELECT 1 FROM sqlite_schema WHERE name = 'sqlite_sequence'");
   if (has.length === 0) return;
   write('DELETE FROM sqlite_sequence;\n');

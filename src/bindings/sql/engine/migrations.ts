@@ -1,12 +1,12 @@
 /** Migrations: texts of SQL with names, each applied once. What was applied stands in the database itself. */
-import type { Connection } from './connection.js';
+import type { DatabaseConnection } from './connection.js';
 import { splitStatements } from './statements.js';
 
 const TABLE = '_edge_migrations';
 const ROOM = 256 * 1024;
 
 /** @param text the name of the migration, a newline, and its SQL */
-export function migrate(connection: Connection, text: string): string {
+export function migrate(connection: DatabaseConnection, text: string): string {
   const nameEnd = text.indexOf('\n');
   const name = text.slice(0, nameEnd);
   const sql = text.slice(nameEnd + 1);
@@ -27,7 +27,7 @@ export function migrate(connection: Connection, text: string): string {
 }
 
 /** In the order in which they were applied. */
-export function appliedMigrations(connection: Connection): string {
+export function appliedMigrations(connection: DatabaseConnection): string {
   const exists =
     connection.trustedRows(`SELECT 1 FROM sqlite_schema WHERE name = '${TABLE}' AND type = 'table'`).length > 0;
   if (!exists) return '[]';

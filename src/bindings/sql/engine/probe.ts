@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { Connection } from './connection.js';
+import { DatabaseConnection } from './connection.js';
 import { copyDatabase, dumpDatabase } from './maintenance.js';
 import { WATCH_LIMITS } from './serving.js';
 import { loadSqlite } from './sqlite.js';
@@ -11,7 +11,7 @@ import { loadSqlite } from './sqlite.js';
 const [, , library, folder = ''] = process.argv;
 
 try {
-  const connection = new Connection(await loadSqlite(), join(folder, 'probe.sqlite'), 'write');
+  const connection = new DatabaseConnection(await loadSqlite(), join(folder, 'probe.sqlite'), 'write');
   connection.trusted('CREATE TABLE probe (a)');
   connection.run('INSERT INTO probe VALUES (?)', ['text'], 0);
   connection.trustedRows('PRAGMA wal_checkpoint(TRUNCATE)');

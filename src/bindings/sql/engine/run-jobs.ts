@@ -1,7 +1,7 @@
 /** The jobs of a group, in one connection: what each of them runs, and which run in one transaction. */
 import { SAME_SQL } from '../calls.js';
 import { SQL_LIMITS } from '../limits.js';
-import { type Connection, NeedsOwnTransaction, NeedsWriter } from './connection.js';
+import { type DatabaseConnection, NeedsOwnTransaction, NeedsWriter } from './connection.js';
 import type { JobHead, JobOutcome } from './frames.js';
 import { checkDatabase, copyDatabase, dumpDatabase, importText, verifyDatabase } from './maintenance.js';
 import { appliedMigrations, migrate } from './migrations.js';
@@ -29,12 +29,12 @@ class LostTransaction extends Error {}
 const TOGETHER_MS = 100;
 
 /** Whether the job took no time when it ran last: answers may wait for it. */
-export function isQuick(connection: Connection, { head, payload }: Job): boolean {
+export function isQuick(connection: DatabaseConnection, { head, payload }: Job): boolean {
   return head.kind === 'query' && head.statements === 1 && connection.isQuick(firstSql(payload));
 }
 
 /** Jobs that read: one after the other, each by itself. */
-export function runReading(connection: Connection, job: Job): JobResult {
+export function runReading(connection: DatabaseConnection, job: Job): JobResult {
   try {
     return done(perform(connection, job));
   } catch (error) {
@@ -43,7 +43,7 @@ export function runReading(connection: Connection, job: Job): JobResult {
 }
 
 /** One job that changes the database. */
-export function runWriting(connection: Connection, job: Job): JobResult {
+export function runWriting(connection: DatabaseConnection, job: Job): JobResult {
   try {
     return done(perform(connection, job));
   } catch (error) {
@@ -57,7 +57,7 @@ export function runWriting(connection: Connection, job: Job): JobResult {
  *
  * @param onJob called before each, and with -1 before the transaction ends
  */
-export function runTogether(connection: Connection, jobs: readonly Job[], onJob: (index: number) => void): JobResult[] {
+export function runTogether(connection: DatabaseConnection, jobs: readonly Job[], onJob: (index: number) => void): JobResult[] {
   if (connection.isDeferrable) return jobs.map(() => notRun('alone'));
   const begun = performance.now();
   connection.isShared = true;
@@ -79,7 +79,7 @@ export function runTogether(connection: Connection, jobs: readonly Job[], onJob:
   }
 }
 
-function runInSavepoint(connection: Connection, job: Job): JobResult {
+function runInSavepoint(connection: DatabaseConnection, job: Job): JobResult {
   const begun = performance.now();
   connection.trusted(SAVEPOINT);
   try {
@@ -105,12 +105,12 @@ function done(text: string): JobResult {
   return { outcome: 'done', text, isFailure: false };
 }
 
-function failed(connection: Connection, { payload, head }: Job, error: unknown): JobResult {
+function failed(connection: DatabaseConnection, { payload, head }: Job, error: unknown): JobResult {
   const text = sqliteText(error, head.kind === 'query' ? firstSql(payload) : '', connection.authorizer.reason);
   return { outcome: 'done', text: JSON.stringify({ e: text }), isFailure: true };
 }
 
-function rollback(connection: Connection): void {
+function rollback(connection: DatabaseConnection): void {
   if (!connection.isTransaction) return;
   try {
     connection.trusted('ROLLBACK');
@@ -119,7 +119,7 @@ function rollback(connection: Connection): void {
   }
 }
 
-function perform(connection: Connection, { head, payload }: Job, isInTransaction = false): string {
+function perform(connection: DatabaseConnection, { head, payload }: Job, isInTransaction = false): string {
   connection.authorizer.isInternal = head.isInternal === true;
   connection.authorizer.reason = undefined;
   switch (head.kind) {
@@ -149,7 +149,7 @@ interface Query {
   readonly values: readonly SqliteValue[];
 }
 
-function runQueries(connection: Connection, queries: readonly Query[], isInTransaction: boolean): string {
+function runQueries(connection: DatabaseConnection, queries: readonly Query[], isInTransaction: boolean): string {
   const isOwnTransaction = queries.length > 1 && !isInTransaction;
   if (isOwnTransaction) connection.trusted('BEGIN');
   let text = '';
@@ -161,7 +161,7 @@ function runQueries(connection: Connection, queries: readonly Query[], isInTrans
   return `[${connection.size},[${text}]]`;
 }
 
-function runQuery(connection: Connection, sql: string, values: readonly SqliteValue[], room: number): string {
+function runQuery(connection: DatabaseConnection, sql: string, values: readonly SqliteValue[], room: number): string {
   const started = performance.now();
   const { columns, rows, writes, hasChanged, changes, lastRowId } = connection.run(sql, values, room);
   const duration = Math.round((performance.now() - started) * 1000) / 1000;
@@ -171,7 +171,7 @@ function runQuery(connection: Connection, sql: string, values: readonly SqliteVa
 }
 
 /** Each line is a text of its own; all are one transaction. */
-function execute(connection: Connection, text: string, isInTransaction: boolean): string {
+function execute(connection: DatabaseConnection, text: string, isInTransaction: boolean): string {
   const lines = text.split('\n').filter(line => line.trim() !== '');
   if (lines.length === 0) throw new Error('No SQL statements detected.');
   const started = performance.now();

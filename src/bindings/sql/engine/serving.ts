@@ -5,7 +5,7 @@
 import { readSync, writevSync } from 'node:fs';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { FrameReader, frame, READY } from './frames.js';
+import { JobFrameReader, frame, READY } from './frames.js';
 
 /** A pipe of its own, which blocks: Node opens the standard ones without. */
 const PIPE = 4;
@@ -32,7 +32,7 @@ export function startWatch(): void {
 /** Says that the process has started, and goes on until the host has closed its end. */
 export function serve(receive: (head: unknown, payload: Buffer) => void): never {
   write(frame(READY, []));
-  const reader = new FrameReader(receive);
+  const reader = new JobFrameReader(receive);
   const buffer = Buffer.allocUnsafe(CHUNK);
   for (;;) {
     const length = readSync(PIPE, buffer);

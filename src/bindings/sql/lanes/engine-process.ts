@@ -6,7 +6,7 @@ import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { descriptorLimit } from '../../../quotas/host/system-limits.js';
 import type { ProcessHome, ProcessWalls, WalledProcess } from '../../../storage/process-walls.js';
-import { FrameReader, frame, isReady } from '../engine/frames.js';
+import { JobFrameReader, frame, isReady } from '../engine/frames.js';
 
 /** Of JavaScript, beside SQLite's memory. */
 export const ENGINE_FLAGS: readonly string[] = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
@@ -60,7 +60,7 @@ export class EngineProcess {
     this.#child = child;
     this.#control = child.stdio[3] as Socket; // as stdio above says
     this.#messages = child.stdio[4] as Socket; // as stdio above says
-    const reader = new FrameReader((head, payload) => {
+    const reader = new JobFrameReader((head, payload) => {
       if (!this.isReady && isReady(head)) this.isReady = true;
       else onMessage(head, payload);
     });

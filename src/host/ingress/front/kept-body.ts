@@ -2,7 +2,7 @@
 import { detached } from '../../../quotas/guarded.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
 
-export class KeptBody implements AnswerBody {
+export class FrontKeptBody implements AnswerBody {
   readonly #chunks: AsyncIterator<Uint8Array>;
   readonly #onData: () => void;
   readonly #onFail: (error: unknown) => void;

@@ -12,7 +12,7 @@ import { isNullBodyStatus } from '../http-head.js';
 import { NodeSink } from '../node-sink.js';
 import { withoutLength } from '../response-head.js';
 import { sendWhole } from '../whole-answer.js';
-import { KeptBody } from './kept-body.js';
+import { FrontKeptBody } from './kept-body.js';
 import type { Visit } from './visit.js';
 
 const EMPTY = Buffer.alloc(0);
@@ -40,7 +40,7 @@ export function sendHit({ request, response, runner, next, codings }: Visit, hit
     sink.answer(status, head, whole ?? EMPTY, true, NO_BODY);
     return;
   }
-  const source = new KeptBody(
+  const source = new FrontKeptBody(
     body,
     () => sink.bodyReady(),
     cause =>

@@ -1,6 +1,6 @@
 /** One database of an object while it is open: the transaction that its writes are in, and what the storage gets of it. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { Connection } from '../../../sql/engine/connection.js';
+import { DatabaseConnection } from '../../../sql/engine/connection.js';
 import type { SqliteLibrary, SqliteValue } from '../../../sql/engine/sqlite.js';
 import { splitStatements } from '../../../sql/engine/statements.js';
 import { SQL_LIMITS } from '../../../sql/limits.js';
@@ -20,7 +20,7 @@ export interface CommittedPages {
 
 export class ObjectDatabase {
   readonly #path: string;
-  readonly #connection: Connection;
+  readonly #connection: DatabaseConnection;
   /** Nothing of it is in the storage. */
   #isNew: boolean;
   #logEnd = 0;
@@ -34,7 +34,7 @@ export class ObjectDatabase {
     this.#isNew = pages.length === 0;
     removeFiles(path);
     if (!this.#isNew) writeFile(path, pages);
-    this.#connection = new Connection(library, path, 'write');
+    this.#connection = new DatabaseConnection(library, path, 'write');
     // The file is not what is kept: nothing of it has to reach the disk.
     this.#connection.trusted('PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0');
   }
