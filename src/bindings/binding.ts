@@ -138,7 +138,7 @@ export interface BindingTable {
   readonly unusedKeys?: readonly string[];
   /** Keys beside it, each with its schema; optional ones end in `?`. The configuration is made of all of them then. */
   readonly more?: Readonly<Record<string, JsonSchema>>;
-  /** Of the value of `nameKey`, where there are keys beside it. @default that of the configuration */
+  /** The schema of the value of `nameKey`, where there are keys beside it. @default the schema of the configuration */
   readonly nameSchema?: JsonSchema;
   /** The configuration that a checked table says. `name` is the value of `nameKey`, or of what stands in its place. @default the name */
   readonly configOf?: (name: unknown, table: Readonly<Record<string, unknown>>) => unknown;

@@ -9,7 +9,7 @@ export function jsonOf(text: string, key: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    // That of the parser says nothing of what it has read, and not where in the function's code that was.
+    // The parser's own error names neither the key nor the place in the function's code.
     const { message } = error as Error; // what the parser throws
     throw new SyntaxErrorCtor(`The value of key ${stringify(key)} is not JSON: ${message}`);
   }

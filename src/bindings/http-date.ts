@@ -52,7 +52,7 @@ function timeOf(year: number, month: number, day: number, time: string): number 
   return date.setUTCHours(hour, minute, Math.min(second, 59));
 }
 
-/** Of two digits: a year that is more than 50 years ahead is the last one in the past that ends like this. */
+/** Completes a year of two digits. One that would be more than 50 years ahead is the latest past year with these digits. */
 function fullYear(digits: string, nowMs: number): number {
   const year = Number(digits);
   if (digits.length > 2) return year;

@@ -30,7 +30,7 @@ export function describeFailure(error: unknown, code: FailureCode): string {
   });
 }
 
-/** Of what is no error, its value, as console.log() shows it. */
+/** A thrown value that is no error is shown as console.log() shows it. */
 function messageOf(error: unknown): string {
   const message = isObject(error) ? textOf(error, 'message', MAX_MESSAGE) : stringify(error);
   return message ?? stringSlice(shortened(inspect(error)), 0, MAX_MESSAGE);

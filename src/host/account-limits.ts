@@ -64,7 +64,7 @@ export class AccountLimits {
   readonly #choice: HostLimits;
   readonly #overrides: readonly (LimitOverrides | undefined)[];
   readonly #caps: LimitOverrides;
-  /** Of functions that set none themselves, by their author. */
+  /** The limits of functions that set none themselves, by their author. */
   readonly #plain = new Map<LimitsAuthor, ResolvedLimits>();
 
   constructor(host: HostLimits, { plan, zonePlan, limits, caps = {} }: LimitOptions) {

@@ -23,7 +23,7 @@ export interface InvocationEvent {
   readonly status: number | undefined;
   readonly method: string | undefined;
   readonly url: string | undefined;
-  /** Of a call, the names to the method, joined by dots, the first 256 characters; undefined for all else. */
+  /** The names to the called method, joined by dots: the first 256 characters. Undefined where the event is no call. */
   readonly rpcMethod: string | undefined;
   readonly cpuMs: number;
   /** From the event to the end of everything, waitUntil included. */

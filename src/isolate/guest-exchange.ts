@@ -28,7 +28,7 @@ export interface RepeatableCall {
 }
 
 export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
-  /** Of an invocation or a call, also when that is made once more. */
+  /** The id of the invocation or call. A call keeps its id when it is retried. */
   readonly id: number;
   #exchange: Exchange;
   /** Until it was made once more. */
@@ -45,7 +45,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #wantsCredit = false;
   /** The guest writes the outgoing body chunk by chunk, and has not ended it. */
   isWriting = false;
-  /** Of an invocation: function code has the request's signal, which fires when the client is gone. */
+  /** For an invocation: function code has the request's signal, which fires when the client is gone. */
   isClientAwaited = false;
   /** Takes the incoming body to another exchange. */
   #pipeOut: BodyPipe | undefined;
@@ -55,7 +55,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   messages: MessageReader | undefined;
   readonly #onRead: (exchange: GuestExchange) => void;
   #isReadReported = false;
-  /** Of a call: the guest has seen the end of the answer's body, or wants no more of it. */
+  /** For a call: the guest has seen the end of the answer's body, or wants no more of it. */
   #isRead = false;
 
   /**

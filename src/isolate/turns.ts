@@ -43,7 +43,7 @@ interface Turn {
 export class TurnQueue {
   /** The invocation whose turn it is; 0 between turns. */
   current = 0;
-  /** That of the last turn. */
+  /** The invocation of the last turn. */
   last = 0;
   readonly held: HeldWork;
   readonly #enter: GuestFunction;

@@ -1,7 +1,7 @@
 /** The permissions of tokens. `x:edit` includes `x:read`. */
 
 export const PERMISSIONS = [
-  /** Of tokens for all accounts. */
+  /** Only tokens for all accounts can have `accounts:read` and `accounts:edit`. */
   'accounts:read',
   'accounts:edit',
   'zones:read',
@@ -26,10 +26,10 @@ export const PERMISSIONS = [
   'objects:edit',
   'queues:read',
   'queues:edit',
-  /** Of quotas, and of what was used, to bill by. */
+  /** Reads quotas, and the usage to bill by. */
   'usage:read',
   'audit:read',
-  /** Of what functions log and throw, and of the requests that they get. */
+  /** Reads the requests that functions get, and their logs and exceptions. */
   'tails:read',
   'tokens:read',
   'tokens:edit',

@@ -26,7 +26,7 @@ export class OomAttribution {
     if (end === 'memory' || end === 'cpu' || end === 'startup') this.#lastVerdictMs = this.#now();
   }
 
-  /** Of the leases that were `busy` when the cell ran out of memory, those that may have caused it. */
+  /** Selects the leases that may be the cause, from those that were `busy` when the cell ran out of memory. */
   culprits(busy: readonly number[]): ReadonlySet<number> {
     const long = busy.filter(lease => this.#longTurns.has(lease));
     if (long.length > 0) return new Set(long);

@@ -198,7 +198,7 @@ export class Watchdog {
     this.#options.onLongTurn(lease, isLong);
   }
 
-  /** Of the isolates inside a turn, the one that held most memory at the end of its last turn is the likeliest cause. */
+  /** Ends the likeliest cause: the isolate inside a turn that held most memory at the end of its last turn. */
   #endLargest(): void {
     let largest: Watched | undefined;
     for (const watched of this.#watched.values()) {

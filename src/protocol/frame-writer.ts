@@ -3,7 +3,7 @@ import { asBuffer } from './buffer-views.js';
 import { FLAG_END, FLAG_UTF8, FrameType, HEADER_BYTES, MAX_DATA_BYTES } from './frame-layout.js';
 
 const SLAB_BYTES = 64 * 1024;
-/** Of a connection that has said little: most control connections never need more, and there are two connections or more for each cell. */
+/** A new connection begins with this much: most control connections never need more, and each cell has at least two connections. */
 const FIRST_SLAB_BYTES = 2 * 1024;
 const SLAB_GROWTH = 8;
 /** Bodies from this size on are written from where they are instead of being copied into the slab. */

@@ -139,7 +139,7 @@ export interface LoadHead {
   /** JSON of `ctx.props` for handlers whose event has no props of its own; empty or absent for none. */
   readonly props?: string;
   readonly limits: IsolateLimits;
-  /** Of an isolate of stateful objects: how long an object may be idle. */
+  /** How long an object may be idle. Only for an isolate of stateful objects. */
   readonly objectIdleMs?: number;
 }
 

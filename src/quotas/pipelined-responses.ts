@@ -31,7 +31,7 @@ function watched(socket: Socket): Set<ServerResponse> {
 
 function closeAll(responses: ReadonlySet<ServerResponse>): void {
   for (const each of responses) if (!isOver(each)) each.destroy();
-  // Those of Node 24 and later say so by themselves, before this.
+  // In Node 24 and later, responses have emitted "close" by themselves before this.
   setImmediate(
     guarded(() => {
       for (const each of responses) if (!isOver(each)) each.emit('close');

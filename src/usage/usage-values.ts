@@ -47,7 +47,7 @@ export interface UsageValues {
    * for them: they are none of `requests`.
    */
   readonly cacheHits: number;
-  /** Those of `cacheHits` whose answer had expired, and was used while it was fetched anew. */
+  /** The `cacheHits` whose answer had expired, and was used while a fresh one was fetched. */
   readonly cacheStaleHits: number;
   /** Requests that the cache in front was asked for, and that went on to the function. */
   readonly cacheMisses: number;

@@ -71,7 +71,7 @@ declare global {
   }
 
   interface Response {
-    /** Of a response of status 101. */
+    /** The socket of a response with status 101; null for all others. */
     readonly webSocket: WebSocket | null;
   }
 

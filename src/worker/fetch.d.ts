@@ -167,7 +167,7 @@ interface Response extends Body {
   readonly statusText: string;
   readonly type: ResponseType;
   readonly url: string;
-  /** Of a response of status 101. */
+  /** The socket of a response with status 101; null for all others. */
   readonly webSocket: WebSocket | null;
   clone(): Response;
 }

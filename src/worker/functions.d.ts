@@ -100,7 +100,7 @@ declare global {
     readonly address: string | undefined;
     /** The address of the proxy that the request came from, where there is one that the owner trusts. */
     readonly proxyAddress: string | undefined;
-    /** Of the connection to the host: 'HTTP/1.0', 'HTTP/1.1' or 'HTTP/2'. */
+    /** The protocol of the connection to the host: 'HTTP/1.0', 'HTTP/1.1' or 'HTTP/2'. */
     readonly httpProtocol: string;
     /** Such as 'TLSv1.3'; undefined where TLS ends before the host. */
     readonly tlsVersion: string | undefined;
@@ -511,7 +511,7 @@ declare global {
   interface TraceItemHibernatableWebSocketEventInfo {
     readonly getWebSocketEvent: {
       readonly webSocketEventType: 'message' | 'close' | 'error';
-      /** Of a close. */
+      /** The code of a close. */
       readonly code?: number;
       readonly wasClean?: boolean;
     };

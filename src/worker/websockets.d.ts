@@ -27,13 +27,13 @@ interface WebSocketAcceptOptions {
 }
 
 interface WebSocket extends EventTarget {
-  /** Of bytes that are received. @default 'blob' from the compatibility date 2026-03-17 on, 'arraybuffer' before */
+  /** The type of received bytes in `data`. @default 'blob' from the compatibility date 2026-03-17 on, 'arraybuffer' before */
   binaryType: 'blob' | 'arraybuffer';
   readonly extensions: string;
   /** What the other end has chosen of the protocols that were offered; '' for none. */
   readonly protocol: string;
   readonly readyState: number;
-  /** Of a socket made by the constructor; null for all others. */
+  /** The URL of a socket made by the constructor; null for all others. */
   readonly url: string | null;
   onclose: ((event: CloseEvent) => unknown) | null;
   onerror: ((event: ErrorEvent) => unknown) | null;

@@ -12,7 +12,7 @@ const HEAD_BYTES = 256 * KIB;
 
 /** The caches of all accounts of a host. */
 export interface HostCaches {
-  /** Those of the account that has the id now: they end with it. */
+  /** The caches of the account that has the id now. They end with the account. */
   of(account: string): CacheEngine;
   /** The account is gone: one of the same id begins anew. */
   forget(account: string): void;

@@ -21,7 +21,7 @@ export interface CacheQuery {
 
 export interface CacheHit {
   readonly kind: 'hit';
-  /** That of the response, or 206, 304, 416 for what the request asks. */
+  /** The status of the response, or 206, 304 or 416 where the conditions of the request lead to one of them. */
   readonly status: number;
   readonly statusText: string;
   /** Names in lower case and values in turn, without `age`. Shared by all hits of an entry, not to be changed. */
@@ -29,7 +29,7 @@ export interface CacheHit {
   readonly ageSeconds: number;
   /** null for 304 and 416. */
   readonly body: ServiceBody | null;
-  /** Of the body. */
+  /** The bytes of the body. */
   readonly size: number;
   readonly isStale: boolean;
   /** How long it is still fresh, in seconds: negative when it is stale. */

@@ -12,7 +12,7 @@ export class SharedCaches {
     this.#storage = storage;
   }
 
-  /** Those of the account that has the id now: they end with it. The storage opens with their first use. */
+  /** The caches of the account that has the id now. They end with the account. The storage opens with their first use. */
   of(account: string): CacheEngine {
     let caches = this.#accounts.get(account);
     if (caches === undefined) {

@@ -144,7 +144,7 @@ class RunningCall {
   readonly #work: CallWork;
   readonly #controller = new AbortController();
   #heldBytes = 0;
-  /** Of those that it holds. */
+  /** The part of the held bytes that the arguments take. */
   #argumentBytes = 0;
   #isPending = false;
   #hasLeft = false;
@@ -159,7 +159,7 @@ class RunningCall {
     return this.#controller.signal;
   }
 
-  /** Of what the callback gets, until it has settled. */
+  /** Counts bytes that the callback gets, until it has settled. */
   hold(bytes: number): void {
     this.#heldBytes += bytes;
     this.#work.countBytes(bytes);

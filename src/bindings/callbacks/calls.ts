@@ -57,5 +57,5 @@ export const MAX_OBJECTS = 10_000;
  */
 export const MAX_NUMERIC_KEYS = 2000;
 
-/** Of a value that has more of them. */
+/** The message for a value that has more parts than these. */
 export const TOO_MANY_PARTS = `A value of more than ${MAX_OBJECTS} objects, or ${MAX_VALUES} items and properties, cannot be passed: pass bytes, text or a stream`;

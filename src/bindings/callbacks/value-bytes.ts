@@ -21,7 +21,7 @@ const DICTIONARY_FROM = 16;
 const ENTRY_BYTES = 60;
 /** A class of V8 for a property that no object has had behind the same ones, with its description and what refers to it. */
 const SHAPE_BYTES = 120;
-/** Of so many shapes V8 makes classes. Further ones are not remembered, and counted as new. */
+/** The shapes for which V8 makes classes. Further ones are not remembered, and each counts as new. */
 const MAX_SHAPES = 2000;
 /** What an object takes for its first index, as a list and as a dictionary. */
 const LIST_BYTES = 152;
@@ -33,9 +33,9 @@ const SET_ENTRY_BYTES = 28;
 const DATE_BYTES = 96;
 /** With its stack, which refers to its texts. */
 const ERROR_BYTES = 150;
-/** Of a view, with the object of its buffer. */
+/** A view takes this much, with the object of its buffer. */
 const BYTES_BYTES = 200;
-/** Of a stream, or what stands for an object of a function. */
+/** A stream takes this much, and so does the stand-in for an object of a function. */
 const OTHER_BYTES = 600;
 
 /** @throws RangeError or TypeError for a value that has more parts, or is nested deeper, than a function of this package sends */
@@ -112,7 +112,7 @@ class ValueCounter {
     for (let at = 1; at < list.length; at++) this.value(list[at], depth + 1);
   }
 
-  /** Of a Map or a Set. */
+  /** Counts a key of a Map or an item of a Set. */
   #key(encoded: unknown): void {
     const isNumeric =
       typeof encoded === 'number' || (Array.isArray(encoded) && (encoded[0] === 'i' || encoded[0] === 'n'));

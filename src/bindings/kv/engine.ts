@@ -18,7 +18,7 @@ export interface KvEntry {
 
 /** A key with its value, as `get` found it. */
 export interface KvFound extends Omit<KvEntry, 'key'> {
-  /** Of the value, in bytes. */
+  /** The size of the value, in bytes. */
   readonly size: number;
   readonly content: StoredContent;
 }

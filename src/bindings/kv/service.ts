@@ -195,7 +195,7 @@ function textOf(content: StoredContent): string {
 
 /** Values up to this many bytes are in the head of the answer, as text. */
 const TEXT_BYTES = 8 * 1024;
-/** Those of several keys together: each of them is whole. */
+/** The values of several keys together are in the head of the answer up to this many bytes. */
 const TEXTS_BYTES = INLINE_BYTES;
 
 const DONE: ServiceReply = { head: null };

@@ -31,7 +31,7 @@ export interface ObjectEventHead {
   readonly n?: string;
   /** The host has WebSockets that the object has accepted to sleep. */
   readonly w?: 1;
-  /** Those of them that it has answered since the event before, and when, in milliseconds since the epoch. */
+  /** The sockets that the host has answered since the previous event, and when, in milliseconds since the epoch. */
   readonly a?: readonly (readonly [socket: number, ms: number])[];
 }
 

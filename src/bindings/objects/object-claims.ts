@@ -13,7 +13,7 @@ export interface ObjectClaims {
   left(owner: string): Promise<void>;
 }
 
-/** Those of one process. They need not outlast it: the objects of its applications end with it. */
+/** The claims of one process. They need not outlast it: the objects of its applications end with it. */
 export class LiveObjectClaims implements ObjectClaims {
   readonly #owners = new Map<string, string>();
 

@@ -19,9 +19,9 @@ export enum SocketEntry {
   Accept = 32,
   /** Payload: the attachment; empty for none. */
   Attachment = 33,
-  /** Of no socket. Payload: `u16 length of the request | request | response`; empty for none. */
+  /** Names no socket. Payload: `u16 length of the request | request | response`; empty for none. */
   AutoResponse = 34,
-  /** Of no socket. Payload: u32 milliseconds, 0 for none. */
+  /** Names no socket. Payload: u32 milliseconds, 0 for none. */
   EventTimeout = 35,
 }
 
@@ -60,18 +60,18 @@ export const SOCKET_EVENTS = { text: 't', binary: 'b', close: 'c', error: 'e' } 
 
 export interface SocketEventHead {
   readonly s: number;
-  /** Of a close; 1005 for none, 1006 for one that did not come. */
+  /** The code of a close: 1005 for a close without one, 1006 for a connection that ended without a close. */
   readonly c?: number;
   /** The reason of a close, or what is wrong. */
   readonly r?: string;
 }
 
 export const SOCKET_LIMITS = {
-  /** Of one object. */
+  /** The sockets of one object. */
   sockets: 32_768,
-  /** Of one socket. */
+  /** The tags of one socket. */
   tags: 10,
-  /** Of one tag, in UTF-16 code units. */
+  /** The length of one tag, in UTF-16 code units. */
   tagLength: 256,
   /** An attachment, in bytes as it is serialized. */
   attachmentBytes: 16 * 1024,

@@ -27,9 +27,9 @@ export const SQL_ROLLBACK = 'sqlRollback';
 
 /** In place of the length of a value: the key has none, or is deleted. */
 export const NO_VALUE = 0xffff_ffff;
-/** Of an entry, before its key. */
+/** The bytes of an entry before its key. */
 export const ENTRY_HEAD_BYTES = 6;
-/** Of a key, before it. */
+/** The bytes before a key. */
 export const KEY_HEAD_BYTES = 2;
 
 /** Which object; and who calls, by the number that OPEN has answered with (0 for OPEN itself). */

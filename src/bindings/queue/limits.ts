@@ -16,7 +16,7 @@ export const QUEUE_LIMITS = {
   leaseMs: 12 * 60 * MINUTE_MS,
   /** Messages of one queue that may be leased at the same time. */
   leasedMessages: 20_000,
-  /** Those of all queues of an account together. */
+  /** Leased messages of all queues of an account together. */
   accountLeasedMessages: 100_000,
   /** The queues of an account. */
   queues: 1000,

@@ -12,7 +12,7 @@ import { SocketLink } from './socket-link.js';
 export interface SocketShare {
   /** Undefined when the host has none, because the application answers the requests of functions itself. */
   readonly dialer: Dialer | undefined;
-  /** Of one account. */
+  /** The sockets that one account may have open. */
   readonly maxSockets: number;
   /** Open sockets, by account. */
   readonly open: Map<string, number>;

@@ -13,7 +13,7 @@ export interface SqlMeta {
   readonly last_row_id: number;
   /** The statement has changed rows or the schema. */
   readonly changed_db: boolean;
-  /** Of the database afterwards, in bytes. */
+  /** The size of the database afterwards, in bytes. */
   readonly size_after: number;
   /** Rows that were returned: SQLite does not tell how many it has looked at. */
   readonly rows_read: number;

@@ -5,7 +5,7 @@
 import { HostShare } from '../../quotas/host/host-share.js';
 
 const MEBIBYTE = 1024 * 1024;
-/** Of the bytes that the host holds for an account at most (option hostBytes). */
+/** The part of the bytes that the host holds for an account at most (option hostBytes). */
 const PART = 3 / 8;
 const MAX_BYTES = 1024 * MEBIBYTE;
 

@@ -108,7 +108,7 @@ export class SocketOpener {
   }
 }
 
-/** Of several values of one name the last is sent, but for those that are lists. */
+/** Joins several values of one name to a list. A User-Agent is no list, so only the last one is sent. */
 function add(headers: Record<string, string>, name: string, value: string): void {
   const before = headers[name];
   headers[name] = before === undefined || name === 'user-agent' ? value : `${before}, ${value}`;

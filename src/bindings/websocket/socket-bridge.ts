@@ -41,7 +41,7 @@ export class SocketBridge implements PacedSocket {
   #batchBytes = 0;
   /** Pings and pongs that came with it. */
   #controls = 0;
-  /** Of messages that are not whole. */
+  /** The bytes of messages that are not whole. */
   #assemblyBytes = 0;
   /** What ws reads chunks with. */
   readonly #readers: readonly ((chunk: Buffer) => void)[];

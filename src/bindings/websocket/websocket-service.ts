@@ -17,13 +17,13 @@ import { SocketBridge } from './socket-bridge.js';
 export interface WebSocketShare {
   /** Undefined when the host has none, because the application answers the requests of functions itself. */
   readonly opener: SocketOpener | undefined;
-  /** Of one account. */
+  /** The WebSockets that one account may have open. */
   readonly maxSockets: number;
   /** Open WebSockets, by account. */
   readonly open: Map<string, number>;
 }
 
-/** Those of the handshake, which is made here. */
+/** The headers of the handshake. The host writes them itself, and leaves out the function's. */
 const HANDSHAKE_HEADERS: ReadonlySet<string> = new Set([
   'sec-websocket-accept',
   'sec-websocket-extensions',

@@ -92,7 +92,7 @@ export function callMethod(
 }
 
 const NOTHING: Called = {};
-/** Of the next call. */
+/** The number of the next call. */
 let nextNumber = 1;
 
 class MethodCall implements Sent {
@@ -293,7 +293,7 @@ export class ReceivedStubs {
     return stub;
   }
 
-  /** Of a value without any of them. */
+  /** Called when the value is decoded: releases the objects that came with it if none of them became a stub. */
   dropUnused(): void {
     if (this.#numbers.length > 0 && this.#used === 0) this.#onUnused();
   }

@@ -311,7 +311,7 @@ function checkReserved(name: string): void {
   }
 }
 
-/** Of classes what their prototypes have, of other objects what they have themselves. */
+/** Instances of RPC classes expose the members of their prototypes, other objects their own. */
 function memberOf(object: unknown, name: string): unknown {
   if (!isObject(object)) throw missing(name);
   if (stubState(object) !== undefined) return (object as { [name: string]: unknown })[name]; // a stub has every name

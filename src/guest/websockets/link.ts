@@ -16,6 +16,6 @@ export interface Link {
   send(data: string | Uint8Array): void;
   /** Sends no more. `code` 0 for none. */
   close(code: number, reason: string): void;
-  /** Of one that sleeps: keeps what the socket has been given. */
+  /** Keeps the attachment of a sleeping socket. */
   attach?(bytes: Uint8Array): void;
 }

@@ -132,7 +132,7 @@ export class CallSink implements ResponseSink {
         this.#invocation?.bodyEnded();
         break;
       }
-      // Of one that has failed the invocation says why, by `fail`.
+      // When the body has failed, the invocation calls `fail` with the reason.
       await new Promise<void>(resolve => {
         this.#wake = resolve;
       });

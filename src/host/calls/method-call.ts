@@ -56,7 +56,7 @@ class MethodCall {
   /** Known when its invocation begins, as its stubs are numbers in its isolate. */
   #callee: Peer | undefined;
   #received: readonly number[] = [];
-  /** Of the answer. */
+  /** The body of the answer. */
   #body: ServiceBody | null = null;
 
   /** @throws TypeError for what no client of ours sends, RangeError for what is too large */

@@ -9,7 +9,7 @@ import type { AccountCells } from './account-cells.js';
 
 export interface GroupCellsOptions {
   readonly group: string;
-  /** Of one isolate: threads of a process are started before it is known whose they will be. */
+  /** The memory of one isolate: a process starts its threads before their accounts are known. */
   readonly memoryBytes: number;
   /** What is counted to no account of the group. `onStuck` gets the reason why its cells have to end. */
   readonly share: (onStuck: (reason: string) => void) => HostShare;

@@ -87,7 +87,7 @@ export interface HostCellsParts {
 
 export class HostCells {
   readonly #parts: HostCellsParts;
-  /** Of each account; those of a group have the same. */
+  /** The supervisor of each account. The accounts of a group share one. */
   readonly #accounts = new Map<string, CellSupervisor>();
   readonly #groups = new Map<string, GroupCells>();
   readonly #whose = new Map<CellSupervisor, Pick<HostCell, 'account' | 'group'>>();

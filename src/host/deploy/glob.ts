@@ -4,7 +4,7 @@
 type Step =
   | { readonly kind: 'one'; readonly character: string }
   | { readonly kind: 'any' }
-  /** Of one folder's name. */
+  /** Any part of the name of one folder. */
   | { readonly kind: 'within' }
   | { readonly kind: 'across' }
   /** Whole folders, or none: the first step may be left out with the second, which ends with a slash. */

@@ -25,7 +25,7 @@ export interface CronSchedulerParts {
 const MAX_WAIT_MS = 60_000;
 /** Times that are claimed by one write. */
 const MAX_CLAIMS = 500;
-/** Of the runs that begin at once; one that takes longer than START_MS has begun and makes place. */
+/** The runs that may start at the same time. One that takes longer than START_MS counts as started, and makes room for another. */
 const MAX_STARTS = 32;
 const MAX_STARTS_OF_ACCOUNT = 8;
 const START_MS = 5000;

@@ -34,7 +34,7 @@ export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
 type Triggers = Pick<ResolvedLoadOptions, 'routes' | 'crons' | 'consumers'>;
 
 interface Loaded extends StartedFunction {
-  /** Of the call that has loaded it, among those of the account. */
+  /** The number of the call that has loaded it, among the calls of the account. */
   readonly order: number;
   readonly slot: FunctionSlot;
   readonly function: EdgeFunction;

@@ -85,7 +85,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       const { kind, cpuMs } = used;
       // The isolate keeps the same account of its CPU time; this one is for the isolate that replaces it.
       const limitMs = limits.cpuMs[kind];
-      // Of one that was ended with its isolate it is not always known what it had used: it has left nothing for others.
+      // The usage of an invocation that was ended with its isolate is not always known: it leaves nothing for others.
       if (Number.isFinite(limitMs)) cpuTokens.charge(LOST.has(outcome) ? Math.max(cpuMs, limitMs) : cpuMs, limitMs);
       coldStarts.finished(cpuMs <= limitMs && !LOST.has(outcome));
       stats.record(outcome, used);

@@ -50,7 +50,7 @@ let serial = 0;
 export class FunctionRunner implements Replacements {
   readonly context: InvocationContext;
   readonly #options: RunnerOptions;
-  /** Of this deployment in the cache: a new version of the function is another entry. */
+  /** The key of this deployment in the cache of isolates. A new version of the function is another entry. */
   readonly #key: string;
   #loading: Promise<IsolateHandle> | undefined;
   readonly #retired = new AbortController();
@@ -97,7 +97,7 @@ export class FunctionRunner implements Replacements {
       );
     }
     this.#waiting++;
-    // Of the text, and of what holds it; two bytes a character is the most.
+    // The text and its containers: a character takes two bytes at most.
     const heldBytes = WAITING_BYTES + start.head.length * 2 + (start.body?.length ?? 0) * 2;
     share.bytes.countHeap(heldBytes);
     share.beginInvocation();
@@ -281,7 +281,7 @@ function within<T>(work: Promise<T>, timeoutMs: number | undefined, name: string
   ]);
 }
 
-/** Of the isolates of an account in the cache. */
+/** The prefix of the cache keys of an account's isolates. */
 export function cachePrefix(account: string): string {
   return `${account}/`;
 }

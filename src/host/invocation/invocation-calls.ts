@@ -18,7 +18,7 @@ export interface CallingInvocation {
   readonly peer: Peer;
 }
 
-/** Of what is remembered of a write that has failed: its object may be named by so long a text. */
+/** The bytes that are counted for a remembered failure of a write: the name of its object may be that long. */
 const FAILED_WRITE_BYTES = 1024;
 
 export class InvocationCalls implements AccountingPort, CallOrigin {

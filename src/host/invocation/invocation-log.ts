@@ -7,7 +7,7 @@ import type { RecordedLog, TraceException, TraceLog } from './trace/trace-item.j
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 
-/** Of a line beside its text. */
+/** The bytes of a line beside its text. */
 const LINE_BYTES = 128;
 
 export class InvocationLog {

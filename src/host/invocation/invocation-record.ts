@@ -16,7 +16,7 @@ import { InvocationLog } from './invocation-log.js';
 import { type InvocationStart, kindOf, nextSerial, tracedStart } from './invocation-start.js';
 import type { RecordedLog } from './trace/trace-item.js';
 
-/** Of what the handler threw, as far as it is recorded. */
+/** The recorded part of what the handler threw. */
 export interface ThrownRecord {
   readonly name: string;
   readonly stack: string;
@@ -34,7 +34,7 @@ export class InvocationRecord {
   #thrown: ThrownRecord | undefined;
   #warnings: LimitWarnings | undefined;
   #log: InvocationLog | undefined;
-  /** Of the response. */
+  /** The status of the response. */
   status: number | undefined;
   /** While it goes on: of a response that came whole. At its end: of any. */
   responseBytes = 0;

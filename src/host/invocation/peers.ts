@@ -98,7 +98,7 @@ export class Peer {
     return this.#accounting.id();
   }
 
-  /** Of the calls that it makes. */
+  /** The open results of the calls that it makes. */
   get results(): OpenResults<Peer> {
     this.#results ??= new OpenResults();
     return this.#results;

@@ -34,7 +34,7 @@ const ENTRY_MS = 0.004;
 /** The longest body of a call: the isolate sends what it has in parts of a MiB, each of which may end with a long message. */
 const MORE_BYTES = 2 * 1024 * 1024;
 const CLASS_NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]{0,254}$/u;
-/** Of a listing that is sent at once. */
+/** The part of a listing that is sent at once. */
 const CHUNK_BYTES = 64 * 1024;
 
 /** @param runner the objects of the function, as it is now */

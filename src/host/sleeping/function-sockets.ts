@@ -9,7 +9,7 @@ import { ObjectSockets } from './object-sockets.js';
 /** A socket with its connection, as far as it is not counted there: its place among the others, its tags, the time of its last answer. */
 const SOCKET_BYTES = 512;
 
-/** Of one function. */
+/** The sleeping WebSockets of one function. */
 export class FunctionSockets implements SocketGroup {
   /** What its connections make the host do. */
   readonly work: BridgeWork;
@@ -97,7 +97,7 @@ function tagBytes({ tags }: Tagged): number {
   return bytes;
 }
 
-/** Of all functions of a host. */
+/** The sleeping WebSockets of all functions of a host. */
 export class SleepingSockets {
   readonly #functions = new Map<string, FunctionSockets>();
   readonly #open = new Map<HostShare, number>();

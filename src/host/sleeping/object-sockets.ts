@@ -39,7 +39,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
   #isStarting = false;
   #retries = 0;
   #retry: NodeJS.Timeout | undefined;
-  /** Of sockets that were answered since the last event. */
+  /** When the host has answered each socket, for the sockets that were answered since the last event. */
   readonly #answered = new Map<number, number>();
   /** Calls of the object under way, in their order. */
   #calls: Promise<void> | undefined;

@@ -16,11 +16,11 @@ export class PairedEnd implements SocketEnd {
   readonly #near: MessageOwner;
   readonly #owner: BridgeOwner;
   readonly #maxMessageBytes: number;
-  /** Of what the object sends, which is checked here as that of any isolate. */
+  /** Reads the messages that the object sends. They are checked here, as those of any isolate. */
   readonly #reader: RecordReader;
   #isOver = false;
   #isBlocked = false;
-  /** Of a message of the far end. */
+  /** The parts of an unfinished message of the far end. */
   readonly #parts: MessageParts;
 
   /** @param near the object's @param owner the far end's @param work whom it is counted to */

@@ -25,7 +25,7 @@ const MAX_WAITING = 16;
 const MAX_WAITING_BYTES = 256 * 1024;
 /** What a client has not taken of what was sent to it, when one more message comes. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
-/** Of a message that waits, beside its bytes. */
+/** The memory of a waiting message beside its bytes. */
 const EVENT_BYTES = 256;
 
 export class SleepingSocket implements MessageOwner {

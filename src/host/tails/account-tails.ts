@@ -31,7 +31,7 @@ export class AccountTails {
     this.#warn = warn;
   }
 
-  /** Those of one function. `names`: its tail functions. */
+  /** The tails of one function. @param names its tail functions */
   of(names: readonly string[]): InvocationTails {
     const tails = this.#tails;
     return {

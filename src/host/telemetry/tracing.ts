@@ -27,7 +27,7 @@ class OpenTrace implements InvocationTrace {
   readonly #api: typeof Otel;
   readonly #tracer: Otel.Tracer;
   readonly #span: Otel.Span;
-  /** That of the invocation, for what it calls. */
+  /** The context of the invocation, in which its calls get their spans. */
   readonly #context: Otel.Context;
 
   constructor(api: typeof Otel, spans: Otel.Tracer, subject: Subject, start: TracedStart, agoMs: number) {

@@ -15,7 +15,7 @@ export class OpenInvocation implements StallSubject {
   /** Its CPU time was used up in the running turn: its calls are refused. */
   isSpent = false;
 
-  /** Of a stateful object. */
+  /** Whether it is an event of a stateful object. */
   readonly isOfObject: boolean;
 
   constructor(exchange: GuestExchange, timers: Timers, isOfObject = false) {

@@ -46,7 +46,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   /** The invocation whose rejected promise is reported in a turn of no invocation. */
   rejecting = 0;
   readonly #parts: IsolateParts;
-  /** Of invocations and of calls. */
+  /** The exchanges of invocations and of calls. */
   readonly #exchanges = new IdTable<GuestExchange>();
   readonly #invocations = new IdTable<OpenInvocation>();
   readonly #ended = new EndedInvocations();
@@ -186,7 +186,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
       return true;
     };
     exchange.messages ??= new MessageReader(exchange.exchange, {
-      // Those of the client alone: what the function has asked others for is its own work.
+      // Only messages of the client renew the CPU time: answers to the function's own requests are its own work.
       onEvent: (event, isMessage) =>
         turns.push(invocationId, event, isMessage && isInvocation ? renew : undefined, serial),
       onMore: () => exchange.reportMore(),
@@ -249,7 +249,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     return { invocation, channel };
   }
 
-  /** Of no invocation, or of one whose end was reported, the host wants no log: function code that goes on by itself would flood it. */
+  /** The host takes no log without an open invocation: function code that continues by itself would flood it. */
   log(level: number, text: string): void {
     const id = this.#parts.turns.current || this.rejecting;
     if (!this.#invocations.has(id) && !this.#ended.has(id)) return;

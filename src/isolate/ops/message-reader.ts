@@ -37,7 +37,7 @@ export class MessageReader {
   #isWanted = false;
   /** The guest waits for more of the message that it has been told of. */
   #isMoreWanted = false;
-  /** Of that message, the bytes that were not read. */
+  /** The bytes of that message that were not read. */
   #leftBytes = 0;
   #isOver = false;
 

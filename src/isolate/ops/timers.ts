@@ -36,7 +36,7 @@ export interface TimerTurns {
 
 export class Timers {
   readonly #timers = new IdTable<Timer>();
-  /** Those of each invocation. */
+  /** The ids of the timers of each invocation. */
   readonly #ofInvocation = new Map<number, Set<number>>();
   readonly #turns: TimerTurns;
 

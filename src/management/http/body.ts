@@ -7,7 +7,7 @@ import { ApiError } from './envelope.js';
 import { type MultipartPart, readParts } from './multipart.js';
 import type { Slices } from './slices.js';
 
-/** Of one JSON text, which is parsed in one piece: some 30 ms at most. A batch of messages may have many names. */
+/** The bounds of one JSON text. It is parsed in one piece, which takes some 30 ms at most. A batch of messages may have many names. */
 const JSON_BOUNDS = { names: 20_000, brackets: 50_000 };
 
 /** @throws ApiError BODY_TOO_LARGE, BODY_INCOMPLETE */

@@ -33,7 +33,7 @@ export async function getAccountCsv(context: Context): Promise<Reply> {
   return csvOf([await reportOf(context, context.account)]);
 }
 
-/** Of the accounts that the token may see. */
+/** Lists the usage of the accounts that the token may see. */
 export async function listRecords(context: Context): Promise<Reply> {
   const { reports, info } = await pageOfReports(context);
   return { result: reports.map(shown), resultInfo: info };

@@ -5,7 +5,7 @@ import type { FunctionDeployment, FunctionPort, FunctionTriggers } from '../port
 interface Serving {
   readonly account: string;
   readonly name: string;
-  /** Of the version and the secrets. */
+  /** The version, and a hash of the secrets. */
   readonly code: string;
   readonly triggers: string;
 }

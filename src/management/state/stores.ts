@@ -103,9 +103,9 @@ export interface SecretsKeyRecord {
 
 export class Stores {
   readonly storage: ManagementStorage;
-  /** Of what is written, by all processes on the storage. */
+  /** Locks for writes, shared by all processes on the storage. */
   readonly lock: Locks;
-  /** Of what this process does for one account at a time. */
+  /** Serializes the work of this process for one account. */
   readonly ownLock = new KeyedMutex();
 
   /** zone id */

@@ -44,7 +44,7 @@ interface Entry {
   readonly ending: Ending;
   /** What it inherits, until it has it. */
   readonly inherited: readonly Socket[];
-  /** Of its descriptors those that are sockets to the application. */
+  /** The number of its descriptors that are sockets to the application. */
   readonly pipes: number;
   /** It is to end: however often that is asked for, the launcher has the time of the first. */
   isKilled: boolean;

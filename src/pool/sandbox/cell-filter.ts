@@ -105,7 +105,7 @@ export const ALLOWED: readonly SystemCall[] = [
   'uname',
   'sysinfo',
   'getrandom',
-  // Of bubblewrap's process inside, which waits for the cell behind the same filter
+  // for bubblewrap's process inside, which waits for the cell behind the same filter
   'wait4',
   // setpriv's, and Node's own start; without capabilities they change nothing
   'execve',

@@ -5,7 +5,7 @@
 import type { Library } from '../package-paths.js';
 import type { SystemCall } from './system-calls.js';
 
-/** Of the low 32 bits of an argument, which is all that the kernel reads of these: those of the mask must be `value`. */
+/** Compares the low 32 bits of an argument, the only ones that the kernel reads of these: the bits of the mask must be `value`. */
 export interface ArgumentCheck {
   readonly index: number;
   readonly mask?: number;

@@ -17,11 +17,11 @@ export interface IdRange {
 
 /** The user `nobody`, which processes without a user of their own share. */
 const NOBODY = 65_534;
-/** Of one claim: a host with more cells makes more claims. */
+/** The user ids of one claim. A host with more cells makes more claims. */
 export const IDS_PER_CLAIM = 256;
 /** Claimed ahead when fewer are left. */
 const LOW = 128;
-/** Of an address of a unix socket: 108 bytes, of which the first says that it is in the abstract namespace. */
+/** The length of an abstract socket name: an address has 108 bytes, and the first of them marks the abstract namespace. */
 const NAME_CHARACTERS = 107;
 const MAX_ID = 4_294_967_294;
 

@@ -69,7 +69,7 @@ export async function* wallsFor(
   if (setpriv !== undefined) yield noPrivileges(setpriv);
 }
 
-/** Of root, of the machine or of a namespace that `enter` makes: each cell gets a user. */
+/** The walls that root can build, on the machine or in a namespace that `enter` creates: each cell gets its own user. */
 async function* rootWalls(
   { bwrap, unshare, setpriv }: Programs,
   ids: IdRange | undefined,

@@ -19,7 +19,7 @@ export interface StructureBounds {
   readonly brackets: number;
 }
 
-/** Of the arguments of a call; the parts of an upload are pairs. */
+/** The bounds for the arguments of a call. The parts of an upload, which are pairs, need the brackets. */
 const CALL_BOUNDS: StructureBounds = { names: 512, brackets: 10_100 };
 
 /** @returns the count that is too high, with its bound; undefined when the text may be parsed */

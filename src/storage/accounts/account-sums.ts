@@ -30,7 +30,7 @@ export class AccountSums {
   readonly #records: RecordStore;
   readonly #sources: SumSources;
   readonly #sums = new Map<string, AccountSum>();
-  /** Of accounts that are being removed. */
+  /** The removals of accounts that are not finished. */
   readonly #ending = new Map<string, Promise<void>>();
 
   readonly #onChange: (account: string) => void;

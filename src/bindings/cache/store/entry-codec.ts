@@ -51,7 +51,7 @@ const ENTRY_BYTES = 768;
 const TAG_BYTES = 128;
 const LINE_FEED = 10;
 
-/** Of keys that are asked for often: a hit costs as much as its hash. */
+/** The hashes of keys that are requested often: computing a hash costs as much as the rest of a hit. */
 const hashes = new LRUCache<string, string>({ max: 2000 });
 const REMEMBERED_LENGTH = 512;
 

@@ -5,7 +5,7 @@ import type { WireTexts } from '../../wire-texts.js';
 
 /** The answer to get; null when there is no such key. The value follows as the body, unless it is empty or here. */
 export interface WireValue {
-  /** Of the value, in bytes. */
+  /** The size of the value, in bytes. */
   readonly size: number;
   /** The value, when it is small and text was asked for: a body costs both ends as much as all else of the call. */
   readonly text?: string;
@@ -17,7 +17,7 @@ export interface WireValue {
 export interface WireValues {
   /** The values, when they are small together; null for a key that is not there. */
   readonly texts?: readonly (string | null)[];
-  /** Of each value, in bytes; -1 for a key that is not there. */
+  /** The size of each value, in bytes; -1 for a key that is not there. */
   readonly sizes: readonly number[];
   /** JSON of an array with the metadata of each key, null where there is none; absent when no key has any. */
   readonly metadata?: string;
@@ -26,9 +26,9 @@ export interface WireValues {
 /** A page of keys. */
 export interface WirePage {
   readonly names: WireTexts;
-  /** Of the keys that expire, in order: the index of the key, and the time in seconds since 1970. */
+  /** The keys that expire, in order: the index of the key, and the time in seconds since 1970. */
   readonly expirations: readonly (readonly [index: number, seconds: number])[];
-  /** Of the keys with metadata, in order: their indexes. */
+  /** The indexes of the keys with metadata, in order. */
   readonly withMetadata: readonly number[];
   /** JSON of an array of their metadata. */
   readonly metadata: string;

@@ -2,7 +2,7 @@ import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 
 /** The record of a key: its metadata, its expiry, and its value or where that is. */
 export interface StoredKvEntry {
-  /** Of the value, in bytes. */
+  /** The size of the value, in bytes. */
   readonly size: number;
   /** JSON. */
   readonly metadata: string | undefined;

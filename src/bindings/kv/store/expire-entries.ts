@@ -16,7 +16,7 @@ const PAGE = 100;
 export async function expireEntries(storage: StorageContext, check: () => void = () => {}): Promise<void> {
   const work: CallWork = { ...OWN_WORK, owner: {} };
   const { records } = storage;
-  // Those of this second have expired, too.
+  // The keys of this second have expired, too.
   const lt = kvKeys.expiryBound(storage.now() / 1000 + 1);
   const open = (gte: string) => records.iterator({ gte, lt }, records.passingOver, work);
   for await (const page of freshPages(kvKeys.expiries(), PAGE, open, ([key]) => key)) {

@@ -72,7 +72,7 @@ export class KvStore implements KvEngine {
     const recordKeys = keys.map(key => this.#entries + key);
     const records = await this.#storage.records.getMany(recordKeys, undefined, work);
     let bytes = 0;
-    // Of the values that are not in files: all of them are in memory before the first is sent.
+    // The bytes of the values that are not in files: all of them are in memory before the first is sent.
     let heldBytes = 0;
     for (const record of records) {
       if (record === undefined || this.#isExpired(record)) continue;

@@ -14,7 +14,7 @@ export type SqlRequest =
 export interface SqlResponse {
   /** Processor time, in microseconds. */
   readonly cpuUs: number;
-  /** Of the database, in pages. */
+  /** The size of the database, in pages. */
   readonly pages: number;
   /** Something is written that was not committed. */
   readonly isDirty: boolean;
@@ -35,5 +35,5 @@ export interface SqlRows {
 }
 
 export const PAGE_BYTES = 4096;
-/** Of a page in a payload: its number from 1, little-endian, and its bytes. */
+/** The size of a page in a payload: its number from 1, little-endian, and its bytes. */
 export const PAGE_RECORD_BYTES = 4 + PAGE_BYTES;

@@ -24,7 +24,7 @@ const IDLE_MS = 30_000;
 const MAX_WAITING = 4096;
 /** Processes without work, of all accounts. */
 const MAX_IDLE = PLACES + 2;
-/** Of the storage directory. */
+/** The folder for the databases, inside the storage directory. */
 const FOLDER = 'objects-sql';
 
 /** Whose work it is, in the queue. */

@@ -53,7 +53,7 @@ export class LiveObject {
   readonly reads = new Set<Promise<unknown>>();
   /** Who uses it: the last that has opened it. 0: not known. */
   #user = 0;
-  /** Of its next write. */
+  /** The number of the user's next write. */
   #next: number | undefined;
   /** Why nothing more of that user is written. */
   #failure: unknown;

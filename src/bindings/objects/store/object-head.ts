@@ -20,10 +20,10 @@ export interface StoredAlarm {
 export interface ObjectHead {
   /** Names its values. */
   readonly valuesId: string;
-  /** Of all keys and values. */
+  /** The bytes of all keys and values. */
   readonly bytes: number;
   readonly keys: number;
-  /** Of its database, which has as many records. */
+  /** The pages of its database. Each of them is a record. */
   readonly sqlPages: number;
   readonly alarm: StoredAlarm | undefined;
 }

@@ -226,7 +226,7 @@ const KEYS_BYTES = OBJECT_STORAGE_LIMITS.keys * (OBJECT_STORAGE_LIMITS.keyBytes 
 const MAX_LIST_KEYS = 3;
 const CLASS_NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]{0,254}$/u;
 const OBJECT_ID = /^[0-9a-f]{64}$/;
-/** Of a Date. */
+/** The latest time that a Date can have. */
 const MAX_TIME_MS = 8.64e15;
 
 /** @throws TypeError for an object that is not one of the function */

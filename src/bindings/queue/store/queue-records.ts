@@ -12,7 +12,7 @@ import type { ReadyMessage } from './queue-window.js';
 export type Backlog = Omit<QueueMetrics, 'oldestMessageTimestamp'>;
 
 export class QueueRecords {
-  /** Of the keys of its messages. */
+  /** The prefix of the keys of its messages. */
   readonly prefix: string;
   readonly #storage: StorageContext;
   readonly #id: string;

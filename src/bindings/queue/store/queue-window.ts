@@ -230,7 +230,7 @@ export class QueueWindow {
     }
   }
 
-  /** Of a message that was read: nobody has it, and it is still there. */
+  /** Whether a message that was read is free: no consumer holds it, and it was not settled while it was read. */
   #isNew(place: string): boolean {
     return !this.#held.has(place) && !this.#settledDuringFill.has(place);
   }

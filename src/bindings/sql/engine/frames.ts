@@ -5,7 +5,7 @@ export type JobKind = 'query' | 'exec' | 'dump' | 'copy' | 'import' | 'check' | 
 /** One job of a group. Its payload follows those of the jobs before. */
 export interface JobHead {
   readonly kind: JobKind;
-  /** Of its payload: the statements, or the path of a file. */
+  /** The size of its payload: the statements, or the path of a file. */
   readonly bytes: number;
   /** The number of statements that was counted; more are refused. */
   readonly statements: number;
@@ -41,7 +41,7 @@ export interface JobReply {
   readonly outcome: JobOutcome;
   /** Processor time, in microseconds. */
   readonly cpuUs: number;
-  /** Of its answer, which follows those of the replies before. */
+  /** The size of its answer. The answers follow one another in the order of the replies. */
   readonly bytes: number;
   /** SQLite has refused a statement, or failed. */
   readonly isFailure?: true;

@@ -10,7 +10,7 @@ import { NONE, running, serve, startWatch, write } from './serving.js';
 import { loadSqlite, type SqliteLibrary } from './sqlite.js';
 
 const OPEN_CONNECTIONS = 16;
-/** Of the memory that it may have: with more than that, after all that can be given back was, the process ends between two groups. */
+/** The part of the allowed memory above which the process ends between two groups, once it has given back what it can. */
 const WORN = 0.75;
 
 const connections = new LRUCache<string, DatabaseConnection>({

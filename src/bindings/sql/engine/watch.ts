@@ -12,7 +12,7 @@ import { SQL_LIMITS } from '../limits.js';
 const CONTROL = 3;
 const POLL_MS = 20;
 const NO_JOB = -2;
-/** Of the memory that it may have: then it is to give back what it can. */
+/** The part of the allowed memory from which on the process gives back what it can. */
 const MUCH = 0.5;
 
 const running = workerData as Int32Array; // of main.ts

@@ -35,7 +35,7 @@ export interface FileJob {
   /** Whether nobody waits for the answer any more. Undefined: somebody always does. */
   readonly isGone: (() => boolean) | undefined;
   readonly work: CallWork;
-  /** Of the account of the caller; for messages and bounds, which is the host's business. */
+  /** The bounds of the caller's account. Only the host reads them, for its messages and checks. */
   readonly bounds?: unknown;
 }
 

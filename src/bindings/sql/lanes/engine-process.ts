@@ -8,11 +8,11 @@ import { descriptorLimit } from '../../../quotas/host/system-limits.js';
 import type { ProcessHome, ProcessWalls, WalledProcess } from '../../../storage/process-walls.js';
 import { JobFrameReader, frame, isReady } from '../engine/frames.js';
 
-/** Of JavaScript, beside SQLite's memory. */
+/** These bound the heap of JavaScript. SQLite's memory comes on top. */
 export const ENGINE_FLAGS: readonly string[] = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
 /** A process that was told to end does so at once. */
 const KILL_AFTER_MS = 500;
-/** Of its last word: why it ended, and at which job. */
+/** The length of the last message of a process, which says why it ended and at which job. */
 const MAX_WORD_CHARACTERS = 200;
 
 const STDIO = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] as const;

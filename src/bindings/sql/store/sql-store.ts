@@ -36,7 +36,7 @@ export interface SqlStoreParts {
   readonly name: string;
   readonly stored: StoredDatabase;
   readonly sum: StoredAccounting;
-  /** Those of the account. */
+  /** The exports, backups, imports and restores of the account. */
   readonly wholeFiles: WholeFiles;
 }
 

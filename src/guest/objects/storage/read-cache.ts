@@ -5,7 +5,7 @@
 import { MapCtor, mapDelete, mapGet, mapSet, typedArrayLength } from '../../primordials.ts';
 
 const HALF_BYTES = 4 * 1024 * 1024;
-/** Of a value that is kept. */
+/** The size up to which a value is kept. */
 const MAX_VALUE_BYTES = 64 * 1024;
 /** About what an entry costs beside its key and value. */
 const ENTRY_BYTES = 128;

@@ -237,7 +237,7 @@ export class StorageState implements StorageParts {
     return this.#ask(options, async () => {
       const { written } = this.buffer;
       const stored: Entry[] = [];
-      // Of those that the host has, as many are deleted or replaced here at most.
+      // The buffer deletes or replaces at most as many of the host's entries as it has itself.
       let wanted = range.limit + own.count;
       let rest: ListRange = range;
       for (let isDone = false; !isDone && wanted > 0; ) {

@@ -83,7 +83,7 @@ export class RequestState implements BodyHolder {
   pairs: HeaderPairs | undefined = undefined;
   headers: Headers | undefined = undefined;
   signal: AbortSignal | undefined = undefined;
-  /** Of the request that a fetch handler gets: its signal aborts when the client goes. */
+  /** The invocation whose fetch handler gets the request. The signal aborts when its client goes. 0 for all other requests. */
   invocation = 0;
   /** A client that goes while the event waits for its isolate is gone after the handler has begun, when it has listeners. */
   isClientGone = false;

@@ -162,7 +162,7 @@ export class Response {
     return state.headers;
   }
 
-  /** Of an answer that switches to a WebSocket. */
+  /** The socket of an answer that switches to a WebSocket; null for all others. */
   get webSocket(): WebSocket | null {
     return this.#state.webSocket;
   }

@@ -62,7 +62,7 @@ export class QueueConsumer {
   readonly #running: Promise<void>;
   /** Batches whose outcome is not on disk yet. */
   readonly #deliveries = new Set<Promise<void>>();
-  /** Those of them that the handler has. */
+  /** The number of these batches that the handler has. */
   #handled = 0;
   #whenFree: (() => void) | undefined;
   /** Batches that may be handled at the same time now. */

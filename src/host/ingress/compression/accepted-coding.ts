@@ -63,7 +63,7 @@ function parse(header: string, codings: readonly Coding[]): Coding | undefined {
   let most = Math.max(weights.get('identity') ?? 0, Number.MIN_VALUE);
   for (const coding of codings) {
     const weight = weights.get(coding) ?? (coding === 'gzip' ? weights.get('x-gzip') : undefined) ?? any;
-    // Of equal weight, what is shorter than the body itself is preferred, and the first of the list.
+    // With equal weights, any coding is preferred to none, and the first of the list to the others.
     if (weight > most || (weight === most && best === undefined)) {
       best = coding;
       most = weight;

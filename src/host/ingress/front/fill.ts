@@ -44,7 +44,7 @@ const STORED = '\ncache-status\nEdgeHost; fwd=uri-miss; stored';
 
 export class Fill {
   readonly outcome: Promise<FillOutcome>;
-  /** That of the answer; 0 before it has come. */
+  /** The status of the answer; 0 before there is one. */
   status = 0;
   readonly #parts: FillParts;
   #resolve: (outcome: FillOutcome) => void = () => {};

@@ -116,7 +116,7 @@ function answerOf(headers: readonly string[]): Answer {
   return { lines, protocol };
 }
 
-/** Those of a body, and those that the handshake writes itself. */
+/** The headers of a body, and the ones that the handshake writes itself. */
 const FRAMING: ReadonlySet<string> = new Set([
   'connection',
   'content-length',

@@ -39,7 +39,7 @@ export function redactedUrl(url: string): string {
   // The host is not secret: who watches knows whose function it is.
   const start = url.indexOf('/', url.indexOf('://') + 3);
   if (start < 0) return url;
-  // Of base64 also the slash is a character, but it mostly ends a part of a path.
+  // The slash is a character of base64, too, but it mostly ends a part of a path.
   const parts = url.slice(start).split(/([/?&=#.])/);
   return url.slice(0, start) + parts.map(part => part.replace(RUNS, run => (isId(run) ? REDACTED : run))).join('');
 }

@@ -46,17 +46,17 @@ export type TraceEvent =
     }
   | { readonly cron: string; readonly scheduledTime: number }
   | { readonly queue: string; readonly batchSize: number }
-  /** Of an alarm: milliseconds since the epoch. */
+  /** For an alarm: milliseconds since the epoch. */
   | { readonly scheduledTime: number }
-  /** Of a call. */
+  /** For a call. */
   | { readonly rpcMethod: string }
-  /** Of a sleeping WebSocket of a stateful object. */
+  /** For an event of a sleeping WebSocket of a stateful object. */
   | { readonly getWebSocketEvent: TraceSocketEvent }
   | { readonly consumedEvents: readonly { readonly scriptName: string }[] };
 
 export interface TraceSocketEvent {
   readonly webSocketEventType: 'message' | 'close' | 'error';
-  /** Of a close. */
+  /** The code of a close. */
   readonly code?: number;
   readonly wasClean?: boolean;
 }
@@ -153,7 +153,7 @@ export function traceItem(record: TracedInvocation): TraceItem {
 
 function exceptionsOf({ error, thrown }: TracedInvocation, timestamp: number): TraceException[] {
   if (error === undefined) return [];
-  // Of what the handler threw, the error that ended the invocation is made around it.
+  // The error that ended the invocation wraps what the handler threw.
   const { cause } = error;
   if (thrown === undefined || !(cause instanceof Error)) return [{ timestamp, name: 'Error', message: error.message }];
   const { name, stack } = thrown;
