@@ -79,13 +79,13 @@ export class Invocation implements ContextOwner {
   readonly id: number;
   /** Tasks that keep it open: the handler itself, bodies that are being sent, promises given to waitUntil. */
   tasks = 1;
-  /** Those of the tasks that are promises given to waitUntil: they go on when the client is gone. */
+  /** The tasks that are promises given to waitUntil: they continue when the client is gone. */
   #held = 0;
   #isAbandoned = false;
   #isEnded = false;
   #awaitsPipe = false;
   request: RequestState | undefined = undefined;
-  /** That of its entrypoint, where it has one. */
+  /** The handler of its entrypoint, where it has one. */
   handler: Handlers['fetch'] = undefined;
   entrypoint: string | undefined = undefined;
   propsText: string | undefined = undefined;
@@ -93,7 +93,7 @@ export class Invocation implements ContextOwner {
   hasExports = false;
   /** The request asks for a WebSocket, whose messages come in place of a body. */
   isUpgrade = false;
-  /** Of a call: what others may go on by. */
+  /** For a call: the result that other calls may build on. */
   result: GuestCallResult | undefined = undefined;
   /** Called when the host has ended it. */
   onOver: (() => void) | undefined = undefined;
@@ -274,7 +274,7 @@ export function onExportsEnd(listener: typeof endExports): void {
   endExports = listener;
 }
 
-/** That of the turn, so of the code that runs now; undefined at the start of the function and when it is over. */
+/** The invocation of the turn, so of the code that runs now; undefined at the start of the function and when it is over. */
 export function currentInvocation(): Invocation | undefined {
   return mapGet(invocations, opNumber(Op.CurrentInvocation));
 }

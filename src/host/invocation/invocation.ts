@@ -68,7 +68,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   /** The services have been told of it, and will say what its calls came to. */
   #isAnnounced = false;
   #chain: RemoteCaller['calls'] | undefined;
-  /** Of a stateful object: its answer, which waits for what the object has written before it. */
+  /** For a stateful object: its answer, which waits for the writes that the object has made before it. */
   #held: HeldAnswer | undefined;
   #peer: Peer | undefined;
 

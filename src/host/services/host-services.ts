@@ -111,16 +111,16 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   #nextConnection = 1;
   #nextFunction = 1;
   readonly #functions = new Map<number, RemoteFunction>();
-  /** Those of before there was this process: when it knows them. */
+  /** Settle when this services process knows the function, for functions that are older than the process. */
   readonly #registered = new Map<number, Promise<void>>();
   readonly #isolates = new Map<number, IsolateHandle>();
   /** Announced invocations whose totals have not come. */
   readonly #callers = new Map<number, RemoteCaller>();
-  /** Those of them that are over. */
+  /** The announced invocations that are over. */
   readonly #ending = new Set<number>();
   #waiting: { readonly left: Set<number>; readonly resolve: () => void }[] = [];
   readonly #here: AnsweredHere;
-  /** Of calls that go on. */
+  /** The spans of open calls. */
   readonly #spans = new Map<number, { readonly trace: CallTrace; readonly caller: RemoteCaller }>();
   #nextSpan = 1;
   readonly #databases = new DatabaseListeners();
