@@ -81,8 +81,8 @@ export interface ServiceReply {
   readonly headText?: string;
   readonly body?: ServiceBody | null;
   /**
-   * Of a call whose connection outlasts the body of its answer, which is then a stream: it settles when the connection is closed. What it rejects
-   * with is the failure of what is left of the call. @default the connection ends with the body
+   * Settles when the connection of the call is closed, where it outlasts the body of the answer, which is then a stream. A rejection is the failure of
+   * the rest of the call. @default the connection ends with the body
    */
   readonly closed?: Promise<void>;
   /**

@@ -26,7 +26,7 @@ export class Barrier {
   #begun = 0;
   /** All steps up to this number have ended. */
   #ended = 0;
-  /** Those behind it that have ended. */
+  /** The steps behind it that have ended. */
   readonly #early = new SetCtor<number>();
   #earlyCount = 0;
   /** In their order, which is kept. */

@@ -73,7 +73,7 @@ export interface AccountHost {
   announce(update: AccountUpdate): Promise<void>;
   /** Gives back the zones of the account. */
   releaseNames(): void;
-  /** Who watches the invocations of the account. */
+  /** The observers of the invocations of the account. */
   readonly tails: AccountTails;
   /** The times of all invocations of the host. */
   readonly stats: FunctionStats;

@@ -91,7 +91,7 @@ export class Account implements BindingClients {
 
   /**
    * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun. Handles that are
-   * there, and listeners made with them, follow: the answer is the same object as before. Of several calls for one name at once, the version of the last
+   * there, and listeners made with them, follow: the answer is the same object as before. When several calls for one name are made at once, the version of the last
    * one serves in the end; one that was called before it never does after that, may not be started at all, and answers the same function.
    * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
    * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with
@@ -237,7 +237,7 @@ export class Account implements BindingClients {
 
   /**
    * The invocations of the account as they end, with what they have logged and thrown: `for await (const item of account.tail())`. It begins with the call, and
-   * ends when the loop is left, and with the account. Of what is not read in time, 1,000 invocations or 1 MiB wait; more are dropped and counted
+   * ends when the loop is left, and with the account. Up to 1,000 unread invocations or 1 MiB wait; more are dropped and counted
    * (`tail.dropped`).
    *
    * @throws TypeError or RangeError for options that are not valid, EdgeError EDGE_OVERLOADED for more than 10 tails of the account, EDGE_CLOSED,

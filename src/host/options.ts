@@ -106,7 +106,7 @@ export interface RouteOptions {
    */
   readonly zone?: string;
   /**
-   * The host, one name without `*`, is a custom domain of the function: other functions may fetch it by URL, also of the same zone. Those of its
+   * The host, one name without `*`, is a custom domain of the function: other functions may fetch it by URL, also of the same zone. Functions of its
    * account, and of all accounts where the name is in `zones` of its own, reach it through this host and not through the network. @default false
    */
   readonly customDomain?: boolean;
@@ -208,7 +208,7 @@ export function checkAccountOptions(options: AccountOptions = {}): AccountOption
   return options;
 }
 
-/** Those that were given. @throws TypeError, RangeError */
+/** The options that were given, checked. @throws TypeError, RangeError */
 export function checkAccountUpdate(update: AccountUpdate): AccountUpdate {
   checkOptions('update()', update, ACCOUNT_UPDATE);
   return givenOf(update);

@@ -60,7 +60,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
 
   /**
    * @param onOver the guest has no more use for a call; or the answer of an invocation has been sent, or has failed
-   * @param onRead called once: the guest has read the body of a call's answer to its end, or has canceled it. Of an invocation: all of the request's body
+   * @param onRead called once: the guest has read the body of a call's answer to its end, or has canceled it. For an invocation: all of the request's body
    * has come, and the guest does not wait for it
    * @param repeatable a call of services that have a process of their own, whose body was empty
    */

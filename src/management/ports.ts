@@ -166,7 +166,7 @@ export interface RequestedTailFilter {
 /** Invocations of an account as they end, as JSON values, until it is closed or the account is gone. */
 export interface TailPort {
   next(): Promise<IteratorResult<object, undefined>>;
-  /** Those that were not read in time. */
+  /** The number of invocations that were not read in time. */
   readonly dropped: number;
   close(): void;
 }

@@ -14,7 +14,7 @@ export interface Pace {
   received(bytes: number): void;
 }
 
-/** That the peer has given the exchange up, as those see it who need no AbortSignal. */
+/** Whether the peer has given the exchange up, for code that needs no AbortSignal. */
 class GivenUp {
   reason: Error | undefined;
   #listeners: (() => void)[] = [];

@@ -142,7 +142,7 @@ export class UsageRecorder implements OpenRows {
       const { writer } = this.#options;
       await (writer === undefined ? writeRows(store, changed, port) : writer.writeRows(changed, port));
     } catch (error) {
-      // Those that were written are written again, which changes nothing.
+      // Rows that were written are written again, which changes nothing.
       for (const row of changed) row.isChanged = true;
       this.#changed.push(...changed);
       throw error;

@@ -195,7 +195,7 @@ interface CacheQueryOptions {
 interface Cache {
   /**
    * The response that is kept; undefined when there is none. If-None-Match and If-Modified-Since of the request are answered with 304, Range with
-   * 206 or 416. Of a stream the body has to be read or canceled before the connection is free.
+   * 206 or 416. The connection is free when the body has been read or canceled.
    */
   match(request: RequestInfo | URL, options?: CacheQueryOptions): Promise<Response | undefined>;
   /**

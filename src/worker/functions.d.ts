@@ -329,7 +329,7 @@ declare global {
      * messages are calls of webSocketMessage(). At most 10 tags of 256 characters; 32,768 sockets of one object.
      */
     acceptWebSocket(socket: WebSocket, tags?: Iterable<string>): void;
-    /** Those that were accepted by acceptWebSocket() and are open: all, or those with the tag. */
+    /** The open WebSockets that acceptWebSocket() has accepted: all of them, or the ones with the tag. */
     getWebSockets(tag?: string): WebSocket[];
     /** The tags of a WebSocket that was accepted by acceptWebSocket(). */
     getTags(socket: WebSocket): string[];

@@ -2,7 +2,7 @@
 
 declare var self: typeof globalThis;
 
-// Events of the scope. Those of a classic script come first: modules export handlers instead.
+// Events of the scope. The events of a classic script come first: modules export handlers instead.
 
 declare function addEventListener(type: 'fetch', listener: (event: FetchEvent) => void): void;
 declare function addEventListener(type: 'scheduled', listener: (event: ScheduledEvent) => void): void;

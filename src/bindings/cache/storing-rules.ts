@@ -7,7 +7,7 @@ import { headerOf, listOf } from './header-values.js';
 
 /** How a response is kept. */
 export interface StoringTerms {
-  /** Those that are kept, names in lower case and values in turn. */
+  /** The headers that are kept: names in lower case and values in turn. */
   readonly headers: readonly string[];
   /** The age that it has already. */
   readonly ageSeconds: number;
@@ -100,7 +100,7 @@ const NO_REQUEST = { method: 'GET', headers: {} };
 
 interface ReadHead {
   readonly headers: readonly string[];
-  /** Those that the policy reads. */
+  /** The headers that the policy reads. */
   readonly fields: Record<string, string>;
   readonly directives: ReadonlyMap<string, string>;
   readonly varies: readonly string[];

@@ -72,7 +72,7 @@ export class CallbackGate {
       const stop = (error: unknown): void => {
         leave();
         reject(error);
-        // Those behind it may be smaller.
+        // The calls behind it may be smaller.
         this.#next();
       };
       const leave = (): void => {

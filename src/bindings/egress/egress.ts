@@ -50,8 +50,8 @@ export interface EgressSettings extends AddressPolicyOptions {
   /** Sent when the function names none. @default 'edgehost' */
   readonly userAgent?: string;
   /**
-   * Whether functions may open TCP sockets, under the same policy of addresses. Of each account as many as `socketsPerAccount`, counted apart from
-   * those of requests. @default true; false with `outbound`, which sockets do not ask
+   * Whether functions may open TCP sockets, under the same policy of addresses. Each account may have `socketsPerAccount` of them, counted apart from
+   * the sockets of requests. @default true; false with `outbound`, which sockets do not ask
    */
   readonly sockets?: boolean;
 }

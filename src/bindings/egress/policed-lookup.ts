@@ -1,6 +1,6 @@
 /**
- * How names become the addresses that sockets are connected to. Of what a name resolves to, those that the policy does not allow are left out
- * here, in the step in which the socket is opened.
+ * Resolves names to the addresses that sockets are connected to. Addresses that the policy does not allow are left out here, in the step in which
+ * the socket is opened.
  */
 import { Resolver } from 'node:dns/promises';
 import { isIPv4, type LookupFunction } from 'node:net';

@@ -17,7 +17,7 @@ type Controller = Pick<ReadableStreamDefaultController<Uint8Array>, 'enqueue' | 
 };
 
 export class GivenBody {
-  /** Whose body it is, for messages. */
+  /** Names the owner of the body in messages. */
   readonly of: string;
   readonly #source: GivenBodySource;
   readonly #onOver: (body: GivenBody) => void;

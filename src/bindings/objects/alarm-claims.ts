@@ -1,6 +1,6 @@
 /**
  * The alarms of stateful objects that are due, for those who run them: asynchronous methods with plain values, so that the objects may be in another
- * process. Of all processes with a function, one gets each alarm; and until it says what has become of it, none gets another one of that object.
+ * process. One of the processes with a function gets each alarm. Until it has settled the alarm, no process gets another one of that object.
  */
 import type { ObjectRef } from './object-ref.js';
 

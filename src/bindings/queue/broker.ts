@@ -49,9 +49,9 @@ export interface PullRequest {
 export interface SettleRequest {
   /** Leases of messages that are done. */
   readonly acks?: readonly string[];
-  /** Those to be delivered again, after a delay; each was an attempt. */
+  /** Leases of messages to retry after a delay. Each of these deliveries counts as an attempt. */
   readonly retries?: readonly { readonly leaseId: string; readonly delayMs: number }[];
-  /** Those to be delivered again at once, by which nothing was attempted. */
+  /** Leases of messages to deliver again at once. These deliveries do not count as attempts. */
   readonly releases?: readonly string[];
   /** Retries of a message before it goes to the dead letters. @default without a bound */
   readonly maxRetries?: number | undefined;

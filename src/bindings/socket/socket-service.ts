@@ -23,7 +23,7 @@ const SMTP_PORT = 25;
 
 export function socketService(context: FunctionContext<SocketShare>): Service {
   const { account, checkUrl, shared } = context;
-  /** Those that are open, by invocation and number. */
+  /** The open sockets, by invocation and number. */
   const links = new Map<string, SocketLink>();
 
   async function connect(call: ServiceCall): Promise<ServiceReply> {

@@ -24,9 +24,9 @@ export interface AccountSqlDatabase extends SqlDatabase {
   backup(): Promise<ReadableStream<Uint8Array>>;
   /** Replaces the database by such a file, which is checked first. */
   restore(file: SqlContent): Promise<void>;
-  /** Applies those that were not applied before, each in a transaction, in the order of their names. @returns the names of those that were applied now */
+  /** Applies the migrations that were not applied before, each in a transaction, in the order of their names. @returns the names of the ones applied now */
   migrate(migrations: readonly SqlMigration[]): Promise<string[]>;
-  /** Those that were applied, in that order. */
+  /** The migrations that were applied, in that order. */
   migrations(): Promise<readonly AppliedMigration[]>;
 }
 

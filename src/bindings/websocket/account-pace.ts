@@ -25,7 +25,7 @@ const paces = new WeakMap<object, AccountPace>();
 
 export class AccountPace {
   readonly #sockets = new Set<PacedSocket>();
-  /** Those that have not gone on since the account waited, in their order. */
+  /** The sockets that have not continued since the account waited, in their order. */
   readonly #held = new Set<PacedSocket>();
   readonly #paused = new Set<PacedSocket>();
   #isWaiting = false;

@@ -1,4 +1,4 @@
-/** Who owns a bridge of a WebSocket: where its messages go, and whom its work is counted to. */
+/** The owner of a bridge of a WebSocket: it gets the messages, and the account that the work is charged to. */
 import type { CallWork } from '../../quotas/host/call-work.js';
 
 /** What a connection makes the host do, counted to its account. */

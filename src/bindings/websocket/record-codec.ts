@@ -20,7 +20,7 @@ export class RecordError extends Error {
   }
 }
 
-/** Takes a stream of records apart. Of a message it keeps nothing. */
+/** Parses a stream of records. It keeps nothing of a message. */
 export class RecordReader {
   readonly #maxMessageBytes: number;
   readonly #sink: RecordSink;

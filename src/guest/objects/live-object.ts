@@ -32,7 +32,7 @@ export class GuestLiveObject {
   lastUsedMs = 0;
   /** Sockets that it has accepted to sleep; made when there is one, or a rule for them. */
   sockets: GuestObjectSockets | undefined = undefined;
-  /** Those that it has set; made with the first. */
+  /** The timers that it has set; created with the first one. */
   timers: ObjectTimers | undefined = undefined;
   readonly #onBroken: (object: GuestLiveObject) => void;
   /** Events that have come and are not over. */

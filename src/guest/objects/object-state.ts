@@ -64,7 +64,7 @@ export class StatefulObjectState {
     this.#sockets.accept(socket, tags);
   }
 
-  /** Those that are open; with a tag those that have it. */
+  /** The open sockets; with a tag, the ones that have it. */
   getWebSockets(tag: unknown = undefined): object[] {
     return this.#object.sockets?.list(tag) ?? [];
   }

@@ -32,7 +32,7 @@ export class ObjectTimers implements TimerOwner {
   readonly #object: TimedObject;
   readonly #ids = new SetCtor<number>();
   #count = 0;
-  /** Those that are due and wait for an event. One that repeats waits once. */
+  /** The timers that are due and wait for an event. One that repeats waits once. */
   readonly #waiting = new SetCtor<number>();
   #due: number[] = [];
   #first = 0;

@@ -139,7 +139,7 @@ function callOf(sendFirst: Send, firstPath: readonly string[], firstArgs: readon
   const send: Send = (path, args) => {
     const sendNow = path.length === 1 && path[0] === 'dup' ? undefined : first.onward();
     if (sendNow === undefined) return { result: callLocal(result, path, args), onward: () => undefined };
-    // Who goes on by the result learns by that how the first call has failed.
+    // A call that builds on the result gets the failure of the first call.
     promiseThen(result, undefined, () => {});
     return sendNow(path, args);
   };

@@ -72,7 +72,7 @@ export class CallSink implements ResponseSink {
       return;
     }
     if (socket !== undefined) {
-      // Who has given the call up gets nothing: it is closed then.
+      // A caller that has given the call up gets nothing: the exchange is closed.
       if (this.#isFinished) return;
       socket.take();
       this.#resolve({ status, head, body: null, socket });
@@ -90,7 +90,7 @@ export class CallSink implements ResponseSink {
     wake?.();
   }
 
-  /** Who waits for more of the body learns of it too. */
+  /** Rejects the answer, and wakes the reader of the body. */
   fail(error: Error): void {
     this.#error ??= error;
     this.#reject(error);

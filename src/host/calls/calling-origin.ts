@@ -1,4 +1,4 @@
-/** Who makes a call: an invocation of this host. */
+/** The caller of a call: an invocation of this host. */
 import type { CallOrigin } from '../../bindings/service.js';
 import { Peer } from '../invocation/peers.js';
 

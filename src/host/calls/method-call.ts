@@ -47,7 +47,7 @@ class MethodCall {
   readonly #origin: CallingOrigin;
   readonly #args: CallArguments;
   readonly #sent: readonly SharedObject[];
-  /** That is called. */
+  /** The object that is called. */
   readonly #object: SharedObject | undefined;
   /** The result that is called. */
   readonly #earlier: OpenResult<Peer> | undefined;

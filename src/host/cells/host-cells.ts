@@ -29,7 +29,7 @@ const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] }
 
 /** One cell of a host, and what the kernel says of it. */
 export interface HostCell extends CellState {
-  /** Whose it is; undefined for the cell of a group. */
+  /** The account that it belongs to; undefined for the cell of a group. */
   readonly account: string | undefined;
   /** The group whose accounts share it; undefined for the cell of one account. */
   readonly group: string | undefined;
@@ -92,9 +92,9 @@ export class HostCells {
   readonly #groups = new Map<string, GroupCells>();
   readonly #whose = new Map<CellSupervisor, Pick<HostCell, 'account' | 'group'>>();
   readonly #warm: WarmCells;
-  /** With how many cells. */
+  /** The supervisors that have cells, and how many. */
   readonly #active = new Map<CellSupervisor, number>();
-  /** Those with a cell that has no isolates, the longest so first. */
+  /** The supervisors with a cell that has no isolates. The ones that have been idle longest come first. */
   readonly #idle = new Set<CellSupervisor>();
   readonly #budgets: HostBudgets;
   /** Runs while there are cells. */

@@ -26,7 +26,7 @@ export class KeptBody {
   readonly #length: number;
   #bytes: Uint8Array | undefined;
   #packed: Buffer | undefined;
-  /** Those who have the bytes now. */
+  /** The number of users that have the bytes now. */
   #users = 0;
   #isPacking = false;
 

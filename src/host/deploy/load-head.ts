@@ -34,7 +34,7 @@ export function loadHead(
       memoryBytes: limits.memoryBytes,
       cpuOverrunMs: Math.min(limits.cpuOverrunMs, Number.MAX_SAFE_INTEGER),
       cpuBalanceMs: Math.min(cpuBalanceMs, Number.MAX_SAFE_INTEGER),
-      // Who allows no overruns allows none at the start either.
+      // Without overruns there are none at the start either.
       ...(isCold && limits.cpuOverrunMs > 0 && { cpuColdMs: limits.startupMs }),
       cpuMs: {
         fetch: finite(cpuMs.fetch),
@@ -51,7 +51,7 @@ export function loadHead(
 const DELETES_ALARM_FROM = '2026-02-24';
 const STANDARD_BINARY_TYPE_FROM = '2026-03-17';
 
-/** Those that follow from the date included, as far as the isolate looks at them. */
+/** The named flags, and the ones that follow from the date, as far as the isolate reads them. */
 function flagsOf({ date, flags }: { readonly date: string; readonly flags: readonly string[] }): readonly string[] {
   const all = [...flags];
   if (date >= DELETES_ALARM_FROM && !flags.includes('delete_all_preserves_alarm')) all.push('delete_all_deletes_alarm');

@@ -1,6 +1,6 @@
 /**
- * The calls of load() of one account, in turns by name. Of many calls for one name at once a few start; of the others the one that was called last starts
- * next, and what was called before a version that serves is not started: it would never serve.
+ * The calls of load() of one account, in turns by name. When many calls for one name are made at once, a few start. The latest of the others starts
+ * next. A call from before a version that serves is not started: its version would never serve.
  */
 import { errorCode } from '../../quotas/errors.js';
 import type { EdgeFunction } from '../edge-function.js';

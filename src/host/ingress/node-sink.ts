@@ -58,7 +58,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
   #timeoutMs = 0;
   #isStreaming = false;
   #compressed: CompressedBody | undefined;
-  /** Those by which the answer may be compressed. */
+  /** The codings that the answer may be compressed with. */
   readonly #codings: readonly Coding[];
   #isGone = false;
   /** Inside the loop of `bodyReady`. */

@@ -35,7 +35,7 @@ const CHECKED_HOSTS = {
  */
 const NORMAL_TARGET =
   /^(?:\/(?:[\w\-~!$&'()*+,;=:@[\]][\w\-~!$&'()*+,;=:@[\]%.]*)?)+(?:\?[\w\-~!$&()*+,;=:@[\]%./?]*)?$/;
-/** Those that the parser of HTTP/1.1 takes. Over HTTP/2 a client may send any word, of any length. */
+/** The methods that the parser of HTTP/1.1 takes. Over HTTP/2 a client may send any word, of any length. */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** The parser would drop tabs, line feeds and spaces at the end, and take the rest of the target for a fragment after "#". */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there

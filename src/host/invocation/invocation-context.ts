@@ -11,7 +11,7 @@ import type { RemoteFunction } from '../services/remote-function.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import type { TracedInvocation } from './trace/trace-item.js';
 
-/** Who watches the invocations of a function. */
+/** The observers of the invocations of a function. */
 export interface InvocationTails {
   /** Whether anybody does: else nothing is recorded. */
   readonly isWatched: boolean;
@@ -47,7 +47,7 @@ export interface InvocationContext {
   /** It has answered with so many bytes more. */
   onFrontedBytes?(bytes: number): void;
   emitLog(event: LogEvent): void;
-  /** Who watches the function. */
+  /** The observers of the function. */
   readonly tails: InvocationTails;
   /** Whether the application listens to what {@link onFinished} reports. */
   isReportHeard(): boolean;

@@ -5,7 +5,7 @@ import { limitError } from '../../quotas/limit-error.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 
-/** Whose error it is. */
+/** The function that an error is about. */
 export interface InvocationSubject {
   readonly account: string;
   readonly function: string;

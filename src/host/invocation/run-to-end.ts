@@ -1,5 +1,5 @@
 /**
- * Runs an invocation without a client. Those of a queue resolve with what the isolate answers when the handler has, as text: their messages wait for it.
+ * Runs an invocation without a client. Batches of a queue resolve with the text that the isolate answers when the handler has ended: their messages wait for it.
  * Alarms resolve when what waitUntil was given is over as well, and reject when a limit ends it.
  */
 import type { FetchChain } from '../../bindings/service.js';

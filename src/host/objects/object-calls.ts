@@ -56,7 +56,7 @@ const RESETS: ReadonlySet<string> = new Set([
   'EDGE_HANDLER_STALLED',
   'EDGE_PROTOCOL',
 ]);
-/** Those for which it was the call itself: to make it again would come to the same. */
+/** Errors that the call itself has caused: a retry would fail likewise. */
 const NOT_RETRYABLE: ReadonlySet<string> = new Set(['EDGE_CPU_LIMIT', 'EDGE_HANDLER_STALLED', 'EDGE_WALL_TIME_LIMIT']);
 
 function objectFailure(error: unknown): ObjectFailure | undefined {

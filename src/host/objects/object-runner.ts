@@ -42,7 +42,7 @@ export interface ObjectRules {
    * @param by the version of the function
    */
   claim?(of: AlarmFunction, by: object): Promise<void>;
-  /** That version has no objects any more. */
+  /** Called when that version has no objects any more. */
   release?(of: AlarmFunction, by: object): void;
 }
 

@@ -40,7 +40,7 @@ export interface HostAccountsParts {
 export class HostAccounts {
   readonly #parts: HostAccountsParts;
   readonly #accounts = new Map<string, Account>();
-  /** Those that were removed and not made again: credentials of theirs are refused. */
+  /** Accounts that were removed and not created again: their credentials are refused. */
   readonly #removed = new Set<string>();
   /** Options that others have changed take effect one after the other, by account. */
   readonly #following = new KeyedMutex();

@@ -82,7 +82,7 @@ export class PairedEnd implements SocketEnd {
     return true;
   }
 
-  /** Who reads keeps what it does not read. */
+  /** Always 0: the reader keeps the bytes that it has not read. */
   get unsentBytes(): number {
     return 0;
   }

@@ -1,4 +1,4 @@
-/** Who watches the invocations of one account: tails of the application, and tail functions. */
+/** The observers of the invocations of one account: tails of the application, and tail functions. */
 
 import { HostOpens } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';

@@ -21,7 +21,7 @@ export interface StallHost {
 
 export class StalledInvocations {
   readonly #host: StallHost;
-  /** Those that have nothing pending of their own. */
+  /** The invocations that have nothing pending of their own. */
   readonly #waiting = new Set<number>();
   #isScheduled = false;
   readonly #check = (): void => {

@@ -217,7 +217,7 @@ export enum Ev {
   Rpc,
   /**
    * (exchange, RecordKind, size, text): the next message of a WebSocket. A text is there when it is short; else `size` bytes are there for Op.SocketRead.
-   * Of RecordKind.Close `size` is the code, 0 for none, and the text the reason.
+   * For RecordKind.Close, `size` is the code, 0 for none, and the text is the reason.
    */
   SocketMessage,
   /** (invocation, head, body size): an event of a stateful object, see bindings/objects/calls.ts. */

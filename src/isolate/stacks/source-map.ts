@@ -1,8 +1,8 @@
 /**
  * A source map, as far as places of frames need it: from a place in a generated file to the one it came from.
  *
- * Own code, since maps are read in the function's thread, from its CPU time and beside its heap, and may be hostile. Of a map with a million
- * segments `@jridgewell/trace-mapping` keeps 94 MB as arrays on the heap and takes 380 ms; here it is 16 MB outside of the heap and 180 ms.
+ * Own code, since maps are read in the function's thread, from its CPU time and beside its heap, and may be hostile. For a map with a million
+ * segments `@jridgewell/trace-mapping` keeps 94 MB as arrays on the heap and takes 380 ms; this reader keeps 16 MB outside of the heap and takes 180 ms.
  * The reader that Node has comes with its whole loader of modules, which no isolate's thread has in memory.
  * @see https://tc39.es/ecma426/
  */

@@ -118,7 +118,7 @@ async function refusing<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Those have a number, and a status by it. */
+/** Transient errors have a number, which decides their status. */
 function isTransient(error: Error): boolean {
   return 'code' in error && typeof error.code === 'number' && error.code !== 30008;
 }

@@ -116,7 +116,7 @@ function eventStream(tail: TailPort, signal: AbortSignal): ReadableStream<Uint8A
   );
 }
 
-/** Who may watch need not see what authenticates. */
+/** A token that may watch invocations need not see their credentials. */
 function withoutSecrets(key: string, value: unknown): unknown {
   return key === 'unredacted' ? undefined : value;
 }

@@ -202,7 +202,7 @@ export class Launcher {
     clearTimeout(overdue);
     this.#entries.delete(id);
     if (this.#entries.size === 0) this.#rest();
-    // Those that did not get away.
+    // The sockets that the command has not inherited.
     for (const socket of inherited) socket.destroy();
   }
 

@@ -164,7 +164,7 @@ function finish(
   system: { readonly isRoot: boolean; readonly programs: Programs },
   rules: ProcessRules,
 ): Sandbox {
-  // Who is not root cannot give files away and read them afterwards.
+  // Without root the host cannot give files away and read them afterwards.
   const isDue = (layer: SandboxLayer): boolean => layer !== 'ownUser' || !rules.hasFolder || system.isRoot;
   const absent = LAYERS.filter(layer => !layers[layer] && isDue(layer));
   const missing = remediesFor(absent, failures, system);

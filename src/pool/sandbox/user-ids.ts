@@ -90,7 +90,7 @@ export function ownRootRange(): IdRange | undefined {
  */
 export class UserIds {
   readonly #range: IdRange;
-  /** Those that were used longest ago come first. */
+  /** The unused ids. The ones that were used longest ago come first. */
   readonly #free: number[] = [];
   readonly #isShared: boolean;
   #claims = 0;

@@ -54,7 +54,7 @@ const STABLE_AFTER_MS = 60_000;
 export class WarmCells {
   readonly #options: WarmCellsOptions;
   readonly #pace: WarmUpPace;
-  /** Those that can be taken, the oldest first. */
+  /** The cells that can be taken, the oldest first. */
   readonly #cells = new Set<LiveCell>();
   /** Cells that are being cleaned up. */
   readonly #leaving = new Set<Promise<void>>();
@@ -73,7 +73,7 @@ export class WarmCells {
     this.#pace = options.pace ?? PACE;
   }
 
-  /** Those that are started or starting. */
+  /** The cells that are started or starting. */
   get cells(): CellState[] {
     return [...this.#cells].map(live => live.state);
   }

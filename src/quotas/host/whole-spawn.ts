@@ -6,7 +6,7 @@ import process from 'node:process';
 
 /** Both ends of a pipe, until the process has its own. */
 const PER_PIPE = 2;
-/** Those by which the start is told. */
+/** The descriptors that spawn() needs itself, to learn whether the program has started. */
 const OWN = 4;
 
 /**

@@ -18,7 +18,7 @@ export interface RemovalSteps {
 export class AccountRemovals {
   readonly #storage: StorageContext;
   readonly #owners: readonly StorageOwner[];
-  /** Those that are being removed now. */
+  /** The accounts that are being removed now. */
   readonly #underWay = new Set<string>();
   #clearing: Promise<void> = Promise.resolve();
   #isStopped = false;

@@ -27,7 +27,7 @@ const MAX_IDLE = PLACES + 2;
 /** The folder for the databases, inside the storage directory. */
 const FOLDER = 'objects-sql';
 
-/** Whose work it is, in the queue. */
+/** The owner of the work in the queue. */
 export interface SqlOwner {
   readonly account: string;
 }

@@ -51,7 +51,7 @@ export class LiveObject {
   sql: ObjectSql | undefined;
   /** Reads under way: what is written later does not show in them. */
   readonly reads = new Set<Promise<unknown>>();
-  /** Who uses it: the last that has opened it. 0: not known. */
+  /** Its user: the last one that has opened it. 0: not known. */
   #user = 0;
   /** The number of the user's next write. */
   #next: number | undefined;

@@ -33,7 +33,7 @@ export interface EntryPage {
   readonly isDone: boolean;
 }
 
-/** Who uses an object: a number that `open` has given. */
+/** The user of an object: a number that `open` has answered with. */
 export interface ObjectUse {
   readonly ref: ObjectRef;
   readonly user: number;

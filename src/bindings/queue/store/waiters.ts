@@ -1,4 +1,4 @@
-/** Those who wait for a batch of one queue, in the order of arrival, and the timer that wakes them. */
+/** The calls that wait for a batch of one queue, in the order of arrival, and the timer that wakes them. */
 import { guarded } from '../../../quotas/guarded.js';
 import { MAX_TIMER_MS } from '../../../quotas/max-timer.js';
 import type { ClaimedMessage, ReceiveRequest } from '../broker.js';

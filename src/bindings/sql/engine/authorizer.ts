@@ -49,7 +49,7 @@ const DENIED_TABLES: ReadonlySet<string> = new Set([
   'fsdir',
   'lsdir',
 ]);
-/** Those that are read, without a value. */
+/** The pragmas that may be read, without a value. */
 const READ_PRAGMAS: ReadonlySet<string> = new Set([
   'data_version',
   'page_size',
@@ -60,7 +60,7 @@ const READ_PRAGMAS: ReadonlySet<string> = new Set([
   'schema_version',
   'optimize',
 ]);
-/** Those whose value is what they are about. */
+/** The pragmas whose value names their subject, such as a table. */
 const LISTING_PRAGMAS: ReadonlySet<string> = new Set([
   'foreign_key_check',
   'foreign_key_list',

@@ -11,8 +11,8 @@ import { JobFrameReader, frame, READY } from './frames.js';
 const PIPE = 4;
 const CHUNK = 64 * 1024;
 /**
- * Of the thread beside, which runs little code. Since Node 24 V8 maps 512 MiB for the code of a thread unless it is told how much, and counts them as
- * data of the process.
+ * The limits of the watching thread, which runs little code. Since Node 24 V8 maps 512 MiB for the code of a thread unless it is given a size, and
+ * counts them as data of the process.
  */
 export const WATCH_LIMITS = { maxOldGenerationSizeMb: 16, codeRangeSizeMb: 16 };
 /** In place of a job: there is none. */

@@ -70,7 +70,7 @@ export function* eachStatement(pieces: Iterable<string>, most: number): Generato
   yield* splitStatements(rest);
 }
 
-/** Those that a `;` ends. */
+/** The statements that a `;` ends. */
 function* endedStatements(sql: string): Generator<Statement, { readonly end: number; readonly last: Scan }> {
   if (sql.includes('\0')) throw new Error('the statement has a NUL character: SQLITE_ERROR');
   let scan = begin();

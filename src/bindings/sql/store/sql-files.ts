@@ -15,7 +15,7 @@ export const SQL_FOLDER = 'sql';
 export const BESIDE = ['-wal', '-shm', '-journal', ''];
 
 const temporary = new WeakMap<StorageContext, string>();
-/** Those that are there, for applications that end without closing their host. */
+/** The temporary folders that exist, for applications that end without closing their host. */
 const temporaryFolders = new Set<string>();
 
 /** The folder of the databases, which need not exist. */

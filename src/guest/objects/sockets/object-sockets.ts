@@ -232,7 +232,7 @@ export class GuestObjectSockets {
     }
   }
 
-  /** Those that an instance before this one has accepted. */
+  /** Loads the sockets that an earlier instance has accepted. */
   async load(): Promise<void> {
     const { head, body } = await new PromiseCtor<ReceivedReply>(resolve => {
       callNow(ServiceId.ObjectSockets, LIST, '', this.#args, null, {

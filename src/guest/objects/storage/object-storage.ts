@@ -238,7 +238,7 @@ class StorageOperations extends Operations {
   #kv: SyncKvStorage | undefined;
   #sql: SqlStorage | undefined;
 
-  /** Those that were asked for and have not begun, one after the other. */
+  /** The last requested transaction: each one begins when the one before has ended. */
   #last: Promise<unknown> = promiseResolve(undefined);
 
   get sql(): SqlStorage {
@@ -267,8 +267,8 @@ class StorageOperations extends Operations {
   }
 
   /**
-   * Those that are asked for together run one after the other. One that is asked for while another runs is within that: it cannot be told from one that
-   * the closure asks for.
+   * Transactions that are requested together run one after the other. One that is requested while another runs becomes a part of that one: it cannot be
+   * told from a request of its closure.
    */
   transaction(closure: unknown): Promise<unknown> {
     if (!isCallable(closure)) return promiseReject(new TypeErrorCtor('transaction() requires a function'));

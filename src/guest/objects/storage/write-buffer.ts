@@ -241,7 +241,7 @@ export class WriteBuffer {
       resolve = onWritten;
       reject = onFailed;
     });
-    // Those who wait for it hear of a failure; and if nobody does, the gate has.
+    // Callers that wait for the write get its failure. If none does, the gate has it.
     promiseThen(written, undefined, () => {});
     const number = ++this.#numbers;
     const batch: Batch = {

@@ -35,7 +35,7 @@ export interface AlarmSchedulerParts {
   readonly onError: (error: unknown) => void;
 }
 
-/** Alarms that run at the same time. Of one account there are fewer: alarm-clock.ts. */
+/** Alarms that run at the same time. One account may have fewer: see alarm-clock.ts. */
 const MAX_RUNNING = 4000;
 /** Alarms that are started before other work of the host has its turn. */
 const STARTED_AT_ONCE = 32;

@@ -53,7 +53,7 @@ const NOT_ATTEMPTED: ReadonlySet<string> = new Set([
   'EDGE_ACCOUNT_REMOVED',
 ]);
 
-/** Those that are so only when the host itself ends what runs. */
+/** Errors that mean the same, but only while the host itself ends what runs. */
 const ENDED_BY_CLOSING: ReadonlySet<string> = new Set(['EDGE_ISOLATE_LOST', 'EDGE_CELL_LOST', 'EDGE_CANCELED']);
 
 export class QueueConsumer {

@@ -60,7 +60,7 @@ export class FrontCache {
 
   constructor(options: FrontCacheOptions) {
     this.#options = options;
-    // Those who need them report the failure.
+    // The requests that need the rules report the failure.
     this.#rules.catch(() => {});
   }
 

@@ -12,7 +12,7 @@ export interface Visit {
   readonly next: Next | undefined;
   readonly url: string;
   readonly runner: FunctionRunner;
-  /** Those by which the response may be compressed. */
+  /** The codings that the response may be compressed with. */
   readonly codings: readonly Coding[];
   readonly mode: RouteMode;
   /** Runs the function for it. With a fill, that hears of the answer. */

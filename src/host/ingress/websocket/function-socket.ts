@@ -32,7 +32,7 @@ export class FunctionSocketCloseEvent extends Event {
   }
 }
 
-/** Who has the other end of the socket: an invocation, or what stands for one. */
+/** The owner of the other end of the socket: an invocation, or a stand-in for one. */
 export interface FunctionSocketOwner {
   source: RequestBodySource | undefined;
   bodyBytes: number;
