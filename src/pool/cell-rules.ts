@@ -5,7 +5,7 @@ import { CELL_CALLS } from './sandbox/cell-filter.js';
 import type { ProcessRules } from './sandbox/rules.js';
 
 const MAX_DESCRIPTORS = 512;
-/** The threads of a cell: 32 leases, the engine's and libuv's threads, and those of isolates that are ending. */
+/** The threads of a cell: 32 leases, the engine's and libuv's threads, and the isolates that are ending. */
 const MAX_THREADS = 256;
 /** In the units of RLIMIT_NICE 20 is a nice value of 0. */
 const RAISE_TO_NORMAL = '--nice=20';

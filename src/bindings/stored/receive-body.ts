@@ -37,7 +37,7 @@ export interface ReceivedBody<Seen> {
 interface ReceiveOptions<Seen> extends BodyRules<Seen> {
   readonly blobs: BlobStore;
   readonly signal: AbortSignal | undefined;
-  /** Called with the size so far before a chunk is kept. What it rejects with, the receiver rejects with. */
+  /** Called with the size so far before a chunk is kept. The receiver rejects with its rejection. */
   readonly admit?: (size: number) => Promise<void> | undefined;
   /** Called before a body goes to a file: what its bytes are reserved with. The caller releases it. */
   readonly reserve?: () => Promise<BodyReservation>;

@@ -34,7 +34,7 @@ export function loadHead(
       memoryBytes: limits.memoryBytes,
       cpuOverrunMs: Math.min(limits.cpuOverrunMs, Number.MAX_SAFE_INTEGER),
       cpuBalanceMs: Math.min(cpuBalanceMs, Number.MAX_SAFE_INTEGER),
-      // Without overruns there are none at the start either.
+      // A limit without overruns forbids them at the start, too.
       ...(isCold && limits.cpuOverrunMs > 0 && { cpuColdMs: limits.startupMs }),
       cpuMs: {
         fetch: finite(cpuMs.fetch),

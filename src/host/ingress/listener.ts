@@ -100,7 +100,7 @@ interface RoutedRequest {
   readonly mode: RouteMode;
   readonly url: string;
   readonly codings: readonly Coding[];
-  /** The address of the other end of the connection, and that of the client behind it. */
+  /** The addresses of the other end of the connection, and of the client behind it. */
   readonly peer: string | undefined;
   readonly address: string | undefined;
 }
@@ -258,7 +258,7 @@ class RequestListener {
       else sendError(request, response, refusal, decision.retryAfterMs);
       return;
     }
-    // The client did not wait for what came before: a hook of the framework, or the decision.
+    // The client has left during a hook of the framework, or before the decision.
     if (isClosed(response)) {
       fill?.fail('The client is gone');
       return;
@@ -284,7 +284,7 @@ class RequestListener {
       this.#isBodyWarned = true;
       this.#onWarning(error);
     }
-    // Such as that of a property of the request that the application has defined: the client gets an internal error alone.
+    // An error of the application, such as from a property that it has defined on the request: the client gets only an internal error.
     if (error instanceof Error && !isEdgeErrorCode(errorCode(error) ?? '')) this.#onWarning(error);
     sendError(request, response, error);
   }

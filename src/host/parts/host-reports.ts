@@ -1,5 +1,5 @@
 /**
- * What a host reports: its events, the diagnostics channels of the same names, and spans and metrics. Listeners for invocations are called in the context of
+ * The reports of a host: its events, the diagnostics channels of the same names, and spans and metrics. Listeners for invocations are called in the context of
  * the invocation; the others have no caller.
  */
 import type { EventEmitter } from 'node:events';

@@ -16,7 +16,7 @@ export class PairedEnd implements SocketEnd {
   readonly #near: MessageOwner;
   readonly #owner: BridgeOwner;
   readonly #maxMessageBytes: number;
-  /** Reads the messages that the object sends. They are checked here, as those of any isolate. */
+  /** Reads the messages that the object sends. They are checked like the messages of any isolate. */
   readonly #reader: RecordReader;
   #isOver = false;
   #isBlocked = false;

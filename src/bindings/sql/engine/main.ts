@@ -10,7 +10,7 @@ import { NONE, running, serve, startWatch, write } from './serving.js';
 import { loadSqlite, type SqliteLibrary } from './sqlite.js';
 
 const OPEN_CONNECTIONS = 16;
-/** The part of the allowed memory above which the process ends between two groups, once it has given back what it can. */
+/** Above this part of the allowed memory, once it has released all that it can, the process ends between two groups. */
 const WORN = 0.75;
 
 const connections = new LRUCache<string, DatabaseConnection>({

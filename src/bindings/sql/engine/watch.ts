@@ -12,7 +12,7 @@ import { SQL_LIMITS } from '../limits.js';
 const CONTROL = 3;
 const POLL_MS = 20;
 const NO_JOB = -2;
-/** The part of the allowed memory from which on the process gives back what it can. */
+/** Above this part of the allowed memory the process releases all that it can. */
 const MUCH = 0.5;
 
 const running = workerData as Int32Array; // of main.ts

@@ -273,7 +273,7 @@ function decodePart(part: string): string {
   try {
     return decodeComponent(text);
   } catch {
-    // Not every text is an escaped one: characters that are not escapes stay, and bytes that are not UTF-8 become U+FFFD.
+    // Malformed escapes stay as they are, and bytes that are not UTF-8 become U+FFFD.
     return decodeUtf8WithBom(percentDecode(encodeUtf8(text)));
   }
 }
