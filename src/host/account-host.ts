@@ -60,7 +60,7 @@ export interface AccountHost {
   readonly objects: ObjectRules;
   /** Runs the alarms of stateful objects. */
   readonly alarms: AlarmScheduler;
-  /** What the account has stored. */
+  /** The bytes and objects that the account has stored. */
   stored(): Promise<StoredSum>;
   /** The limits of an account with these options. */
   limitsOf(options: AccountOptions): AccountLimits;

@@ -304,19 +304,19 @@ export class Account implements BindingClients {
     return this.#settings;
   }
 
-  /** What host.accounts() says of it. */
+  /** Its entry in host.accounts(). */
   get info(): AccountInfo {
     const { plan, zonePlan } = this.limits;
     const functions = this.#functions.list().map(({ name }) => name);
     return { id: this.id, plan, zonePlan, functions, zones: this.#settings.zones };
   }
 
-  /** What happened in the functions that are loaded, in each since it was, and in all of them together. */
+  /** The statistics of each loaded function since it was loaded, and of all of them together. */
   stats(): AccountStatsSnapshot {
     return this.#functions.stats();
   }
 
-  /** What the account has used of what its plan allows. */
+  /** The quotas of the plan, and the part of each that the account has used. */
   usage(): AccountUsageSnapshot;
   /**
    * What the account has used, by day or function, to bill by: exact sums of the `invocation` events, and what it has stored. Everything that was over
@@ -351,7 +351,7 @@ export class Account implements BindingClients {
     return this.#host.usageReport(query, accountWork(this.#host.share));
   }
 
-  /** What it may take of this process. */
+  /** Its share of this process. */
   get share(): HostShare {
     return this.#host.share;
   }

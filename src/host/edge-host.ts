@@ -197,7 +197,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     return this.management(options).listener;
   }
 
-  /** What the host is doing, for health checks. */
+  /** The state of the host, for health checks. */
   health(): HostHealth {
     const { options, gate, accounts, cells, storage, remote, isClosed } = this.#core;
     return {

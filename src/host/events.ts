@@ -82,7 +82,7 @@ export interface CronEvent {
   readonly missed: number;
   /** The handler called noRetry(). */
   readonly noRetry: boolean;
-  /** What the run has failed with. */
+  /** The error that the run has failed with. */
   readonly error: Error | undefined;
 }
 

@@ -120,7 +120,7 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
   });
 }
 
-/** What messages call a query of usage. */
+/** The name of a usage query in messages. */
 const USAGE_QUERY = 'the query';
 
 function accountPort(host: ManagementHost): AccountPort {

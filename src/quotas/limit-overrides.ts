@@ -33,7 +33,7 @@ export interface LimitOverrides {
   readonly connections?: number;
   /** Redirects that one `fetch()` follows. `EDGE_EGRESS_FAILED`. */
   readonly redirects?: number;
-  /** What is recorded of one invocation: console output and errors. Beyond it nothing more is recorded. */
+  /** The recorded console output and errors of one invocation. Beyond it nothing more is recorded. */
   readonly logBytes?: number;
   /** Requests of an account in a day of UTC. `EDGE_DAILY_LIMIT`. */
   readonly requestsPerDay?: number;
@@ -69,7 +69,7 @@ export interface LimitOverrides {
   readonly routesPerZone?: number;
   /** Zones that the routes of one function are in. `EDGE_LIMIT_EXCEEDED`. */
   readonly zonesPerFunction?: number;
-  /** What an account stores: the values of its objects, and the parts of uploads that are not completed. `EDGE_STORAGE_QUOTA`. */
+  /** The bytes that an account stores: the values of its objects, and the parts of uploads that are not completed. `EDGE_STORAGE_QUOTA`. */
   readonly storageBytes?: number;
   /** Objects that an account stores; an upload that is not completed counts as one. `EDGE_STORAGE_QUOTA`. */
   readonly storageObjects?: number;
@@ -77,7 +77,7 @@ export interface LimitOverrides {
   readonly cacheObjectBytes?: number;
   /** One file in the cache in front of functions. By the plan of the zone. */
   readonly cacheFileBytes?: number;
-  /** What all caches of an account keep on disk: the least recently used goes first, and 0 keeps nothing. */
+  /** The bytes that all caches of an account keep on disk: the least recently used entry goes first, and 0 keeps nothing. */
   readonly cacheBytes?: number;
   /** SQL databases of an account. `EDGE_LIMIT_EXCEEDED`. */
   readonly sqlDatabases?: number;

@@ -14,7 +14,7 @@ export type Plan = (typeof PLANS)[number];
 export const ZONE_PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
 export type ZonePlan = (typeof ZONE_PLANS)[number];
 
-/** What starts an invocation, by the name of the handler. */
+/** The kinds of events that start an invocation, by the name of the handler. */
 export const INVOCATION_KINDS = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'] as const;
 export type InvocationKind = (typeof INVOCATION_KINDS)[number];
 
@@ -29,7 +29,7 @@ export type ByKind<T> = Readonly<Record<InvocationKind, T>>;
 
 /** One row: what is limited, in what unit, by how much, and where the value comes from. */
 export type LimitRow = {
-  /** What is measured, as messages name it. */
+  /** The measured quantity, as messages name it. */
   readonly label: string;
   readonly unit: LimitUnit;
   /** Where the value comes from, for the documentation: the published limits of hosted platforms, a standard, or this project; then what else is to be known. */

@@ -102,7 +102,7 @@ export function tellOption<Args extends readonly unknown[]>(tell: (...args: Args
   }
 }
 
-/** What fails while options are checked is a mistake of the application's code. @throws TypeError */
+/** A failure while options are checked is a mistake of the application's code. @throws TypeError */
 function asMistake<Answer>(ask: () => Answer): Answer {
   try {
     return ask();

@@ -5,7 +5,7 @@ import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { UsageRow } from './usage-row.js';
 import { callSlot, type InvocationOutcome, invocationSlot, SUM_SLOTS } from './usage-slots.js';
 
-/** What one invocation has used. */
+/** The usage of one invocation. */
 export interface InvocationUsage {
   readonly kind: InvocationKind;
   /** Milliseconds, rounded to the microsecond. */

@@ -21,7 +21,7 @@ const SET_BACK_MS = HOUR_MS;
 
 /** The part of the storage that adds up what each account has stored. */
 export interface StoredBytes {
-  /** What the account has stored now: 0 and 0 for one that is not known. */
+  /** The bytes and objects that the account has stored now: 0 and 0 for an unknown account. */
   of(account: string): Promise<StoredSum>;
 }
 
@@ -49,7 +49,7 @@ export class StoredHoursMeter implements StoredMeter {
     return this.#changed.size > 0;
   }
 
-  /** What the account has stored may have changed. */
+  /** The stored bytes of the account may have changed. */
   noteChange(account: string): void {
     this.#changed.add(account);
   }
@@ -96,7 +96,7 @@ export class StoredHoursMeter implements StoredMeter {
   }
 }
 
-/** What has been stored since the checkpoint, by day, on the days from `fromDay` to before `endDay`. */
+/** The byte-hours and object-hours since the checkpoint, by day, on the days from `fromDay` to before `endDay`. */
 export function hoursSince(
   { bytes, objects, atMs }: StoredCheckpoint,
   now: number,

@@ -80,7 +80,7 @@ function line(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(',')}\r\n`;
 }
 
-/** What a spreadsheet may take for a formula, or for a cell that one begins behind. */
+/** The beginnings of cells that a spreadsheet may take for a formula, or for a separator before one. */
 const FORMULA = /^[=+\-@\t\r\n|%]/;
 
 function cellText(cell: Cell): string {

@@ -5,7 +5,7 @@ import { describe } from '../quotas/schema/describe.js';
 import { choice, objectOf, type Schema } from '../quotas/schema/schema.js';
 import { DAY_MS, dayOf, MAX_DAY, monthStart, parseIsoDay } from './usage-day.js';
 
-/** What usage is summed by: a row for each day, function, day and function; or one row. */
+/** How usage is summed: a row for each day, for each function, for each day and function; or one row. */
 export const USAGE_BY = ['day', 'function', 'day-function', 'total'] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 

@@ -23,7 +23,7 @@ export interface UsageRecorderOptions {
   /** Opens the storage with the first write. */
   readonly store: () => Promise<UsageStore>;
   readonly stored: StoredMeter;
-  /** What writes the rows. @default each is written to the store as its whole sum */
+  /** Writes the rows. @default each is written to the store as its whole sum */
   readonly writer?: RowWriter;
   /** Called when writing begins to fail. It is tried again. */
   readonly onError: (error: unknown) => void;
@@ -35,7 +35,7 @@ const MAX_RETRY_MS = 60_000;
 
 export class UsageRecorder implements OpenRows {
   readonly now: () => number;
-  /** What invocations of every account have used since the start. */
+  /** The usage of the invocations of all accounts since the start. */
   readonly #sum = newSlots();
   readonly #accountSums = new Map<string, UsageSlots>();
   readonly #options: UsageRecorderOptions;
@@ -75,13 +75,13 @@ export class UsageRecorder implements OpenRows {
     this.#schedule();
   }
 
-  /** What the account has stored may have changed. */
+  /** The stored bytes of the account may have changed. */
   noteStored(account: string): void {
     this.#options.stored.noteChange(account);
     this.#schedule();
   }
 
-  /** What invocations have used since the start, of every account or of one. */
+  /** The usage of invocations since the start, of all accounts or of one. */
   sums(account?: string): UsageSlots {
     this.#settleAll();
     return account === undefined ? this.#sum : (this.#accountSums.get(account) ?? newSlots());
@@ -173,7 +173,7 @@ export class UsageRecorder implements OpenRows {
     return row;
   }
 
-  /** What is added to it is written by this write; that it has changed has it written again when this one fails, and leave memory later. */
+  /** The running write includes additions to this row. The row is marked as changed, so that it is written again when this write fails, and leaves memory later. */
   #overflowOf(row: UsageRow): UsageRow {
     const overflow = this.#openDay(row.account, OTHER_FUNCTIONS, row.day);
     if (!overflow.isChanged) this.noteChange(overflow);

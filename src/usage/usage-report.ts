@@ -9,7 +9,7 @@ import { addSlots, newSlots, type UsageSlots } from './usage-slots.js';
 import type { StoredHours, UsageStore } from './usage-store.js';
 import { type UsageValues, usageValues } from './usage-values.js';
 
-/** What the invocations of an account, of one day or function where the report is by it, have used. */
+/** The usage of an account by its invocations: of one day or function, where the report is by day or function. */
 export interface UsageRecord extends UsageValues {
   /** YYYY-MM-DD, UTC; undefined when the report is not by day. An invocation belongs to the day that it was over on. */
   readonly day: string | undefined;
@@ -20,7 +20,7 @@ export interface UsageRecord extends UsageValues {
   readonly function: string | undefined;
 }
 
-/** What an account has stored, by the time that it had it stored. */
+/** The storage of an account, multiplied by the time that it was stored. */
 export interface StoredUsage {
   /** YYYY-MM-DD, UTC; undefined when the report is not by day. */
   readonly day: string | undefined;
@@ -41,7 +41,7 @@ export interface UsageReport {
   readonly asOf: Date;
   /** By day, then by function. Days and functions without usage have no record; a report by 'total' has exactly one. */
   readonly records: readonly UsageRecord[];
-  /** What is stored now, whatever the days asked for. */
+  /** The bytes and objects that are stored now, whatever days the query names. */
   readonly stored: StoredSum;
   /** By day. Days without anything stored have no entry; unless the report is by day, there is exactly one. */
   readonly storage: readonly StoredUsage[];

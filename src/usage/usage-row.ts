@@ -14,7 +14,7 @@ export class UsageRow {
   readonly added: UsageSlots = newSlots();
   /** With what the storage had of the day when it is `isBased`; what is written, so that writing it twice is the same as once. */
   readonly total: UsageSlots = newSlots();
-  /** What the storage has of the day is part of `total`. */
+  /** `total` includes the sums of the day that the storage has. */
   isBased = false;
   /** Some of it is not written yet. */
   isChanged = false;

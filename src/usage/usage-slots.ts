@@ -85,7 +85,7 @@ export function encodeSlots(slots: UsageSlots): Buffer {
   return Buffer.from(JSON.stringify(values));
 }
 
-/** What is damaged counts as zero: usage that cannot be read is not charged. */
+/** A damaged value counts as zero: usage that cannot be read is not charged. */
 export function decodeSlots(record: Buffer): UsageSlots {
   const slots = newSlots();
   const values = parsed(record);

@@ -21,7 +21,7 @@ export interface StoredHours {
   readonly objectHours: number;
 }
 
-/** What an account has stored since `atMs`; what it had stored before is in the byte-hours of the days. */
+/** The bytes and objects that an account has stored since `atMs`. The byte-hours of the days have all storage from before. */
 export interface StoredCheckpoint {
   readonly bytes: number;
   readonly objects: number;
@@ -102,7 +102,7 @@ export class UsageStore {
   }
 }
 
-/** What usage registers with the storage. Days before the last `keepDays` are removed. */
+/** The owner of usage records in the storage. Days before the last `keepDays` are removed. */
 export function usageStorage({ keepDays, now }: { keepDays: () => number; now: () => number }): StorageOwner {
   return {
     name: 'usage',

@@ -16,7 +16,7 @@ import {
 
 export type ByOutcome = Readonly<Record<InvocationOutcome, number>>;
 
-/** What invocations have used: each field is the sum of the same field of their `invocation` events. */
+/** The usage of invocations: each field is the sum of the same field of their `invocation` events. */
 export interface UsageValues {
   /** Invocations that are over, of every kind. */
   readonly invocations: number;

@@ -44,7 +44,7 @@ type KeyUsage =
   | 'unwrapKey'
   | 'verify'
   | 'wrapKey'
-  /** What later versions of Node add. */
+  /** Usages that later versions of Node add. */
   | (string & {});
 
 interface KeyAlgorithm {

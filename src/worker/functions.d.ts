@@ -1,4 +1,4 @@
-/** What functions have of EdgeHost: handlers, their arguments, and bindings. Part of `edgehost/worker` and of `edgehost/worker/dom`. */
+/** The types of EdgeHost for functions: handlers, their arguments, and bindings. Part of `edgehost/worker` and of `edgehost/worker/dom`. */
 import type * as bucket from '../bindings/bucket/types.js';
 import type * as kv from '../bindings/kv/types.js';
 import type * as sql from '../bindings/sql/types.js';
@@ -120,7 +120,7 @@ declare global {
       : never;
   };
 
-  /** What an `RpcTarget` is known by in types. It is never there. */
+  /** Marks an `RpcTarget` for the compiler. The property does not exist. */
   interface RpcTargetLike {
     readonly '~rpcTarget'?: true;
   }
@@ -185,7 +185,7 @@ declare global {
 
   /** Names one object of a namespace. */
   interface StatefulId {
-    /** What the id was made from; undefined for other ids. */
+    /** The name that the id was made from; undefined for other ids. */
     readonly name?: string | undefined;
     equals(other: StatefulId): boolean;
     /** 64 hexadecimal digits, for `idFromString()`. */
@@ -217,7 +217,7 @@ declare global {
   interface StatefulStorageOptions {
     /** Other events are delivered while it is under way. @default false */
     readonly allowConcurrency?: boolean;
-    /** What leaves the object does not wait for this write. @default false */
+    /** Answers and calls of the object do not wait for this write. @default false */
     readonly allowUnconfirmed?: boolean;
     /** It is not kept in memory. @default false */
     readonly noCache?: boolean;
@@ -233,7 +233,7 @@ declare global {
     readonly limit?: number;
   }
 
-  /** What `ctx.storage` and a transaction have. Values are copied as by `structuredClone()`. */
+  /** The operations of `ctx.storage` and of a transaction. Values are copied as by `structuredClone()`. */
   interface StatefulStorageOperations {
     get<T = unknown>(key: string, options?: StatefulStorageOptions): Promise<T | undefined>;
     get<T = unknown>(keys: readonly string[], options?: StatefulStorageOptions): Promise<Map<string, T>>;
@@ -265,9 +265,9 @@ declare global {
     ): IterableIterator<[string, T]>;
   }
 
-  /** What SQL returns: a BLOB is an ArrayBuffer. */
+  /** A value that SQL returns: a BLOB is an ArrayBuffer. */
   type SqlStorageValue = string | number | ArrayBuffer | null;
-  /** What statements are run with. */
+  /** A parameter of a statement. */
   type SqlStorageBinding = SqlStorageValue | boolean | ArrayBufferView | undefined;
 
   /** The rows of a text, from the first that was not taken yet. */

@@ -30,7 +30,7 @@ interface WebSocket extends EventTarget {
   /** The type of received bytes in `data`. @default 'blob' from the compatibility date 2026-03-17 on, 'arraybuffer' before */
   binaryType: 'blob' | 'arraybuffer';
   readonly extensions: string;
-  /** What the other end has chosen of the protocols that were offered; '' for none. */
+  /** The offered protocol that the other end has chosen; '' for none. */
   readonly protocol: string;
   readonly readyState: number;
   /** The URL of a socket made by the constructor; null for all others. */
