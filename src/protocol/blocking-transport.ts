@@ -9,7 +9,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { portTransport, socketTransport, type Transport, type TransportReader } from './transport.js';
 
 const READ_BYTES = 64 * 1024;
-/** What is shorter is copied. */
+/** Shorter parts are copied. */
 const COPIED_BYTES = 16 * 1024;
 /** Parts of one system call. */
 const PARTS_AT_ONCE = 512;
@@ -41,7 +41,7 @@ class DescriptorTransport implements Transport {
   readonly #socket: Socket;
   readonly #usual: Transport;
   #reader: TransportReader | undefined;
-  /** What was read while something was written. */
+  /** Chunks that were read during a write. */
   #early: Buffer[] = [];
   /** Set when the thread may stand still: nothing waits in the event loop to be written. */
   #handle: BlockableHandle | undefined;

@@ -34,7 +34,7 @@ export function carriedTransport(exchange: Exchange): Transport {
     get isBackpressured() {
       return exchange.credit <= 0;
     },
-    // What waits for credit is counted by the connection that carries it.
+    // The carrying connection counts the bytes that wait for credit.
     unwrittenBytes: 0,
     start(listener) {
       reader = listener;

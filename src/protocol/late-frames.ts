@@ -1,7 +1,7 @@
 /** Holds frames back while an end of a connection waits for one exchange: what else comes is handed on later, in its order. */
 import type { FrameSink } from './frame-reader.js';
 
-/** What is waited for. */
+/** The exchange that this end waits for. */
 export interface Awaited {
   /** Its frames are handed on at once. */
   readonly exchange: number;

@@ -88,7 +88,7 @@ export enum DoneFlag {
   Called = 2,
 }
 
-/** What function code says of a message, or of all messages of its batch, whose index does not count then. */
+/** The outcome that function code chooses for a message, or for all messages of its batch: then the index does not count. */
 export enum QueueWord {
   Ack = 0,
   Retry = 1,

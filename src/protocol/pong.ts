@@ -1,4 +1,4 @@
-/** What a pong says beside that it comes: the calls whose answer function code is reading, or pipes on. Payload: u32 ids. */
+/** The payload of a pong: the ids of the calls whose answer function code is reading, or pipes on, as u32 each. */
 
 const ID_BYTES = 4;
 /** More calls than an invocation can have connections, unless its limit was raised: of the others it is not known, and nothing depends on it. */

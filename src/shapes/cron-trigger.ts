@@ -1,9 +1,9 @@
 /** A cron trigger of a function's configuration: its expression, and what is to be done about missed and overlapping runs. */
 import { choice, type Schema, wholeNumber } from '../quotas/schema/schema.js';
 
-/** What becomes of times at which nothing was there to run the function. */
+/** How to treat times at which no host ran the function. */
 export type CronMissed = 'skip' | 'latest';
-/** What becomes of a time at which an earlier run of the trigger goes on. */
+/** How to treat a time at which an earlier run of the trigger has not ended. */
 export type CronOverlap = 'allow' | 'skip';
 
 export const CRON_MISSED: Schema<CronMissed> = choice(['skip', 'latest']);

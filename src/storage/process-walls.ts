@@ -4,7 +4,7 @@ import { setPriority } from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 
-/** What a process works for, and the only folder that it may write to. */
+/** The account that a process works for, and the only folder that it may write to. */
 export interface ProcessHome {
   readonly account: string;
   /** Absolute. All processes of an account run as one user, so that several of them can have its files open. */

@@ -199,7 +199,7 @@ export class Storage {
       try {
         await job.run(this.context);
       } catch (error) {
-        // What is damaged concerns those who use it, and not the whole storage.
+        // Damage concerns the users of the damaged record, and not the whole storage.
         if (errorCode(error) !== 'EDGE_STORAGE_CORRUPT') throw error;
         onDamaged(error);
       }

@@ -11,7 +11,7 @@ import { FunctionError } from './function-error.js';
 
 export type { Esbuild };
 
-/** What NODE_ENV is in packages that ask for it. */
+/** The value of NODE_ENV in packages that read it. */
 export type BundleMode = 'development' | 'production';
 
 /**

@@ -1,4 +1,4 @@
-/** What commands ask of an account of a running host: requests of its management API. */
+/** Requests of commands to the management API of a running host, for one account. */
 import { CommandError, type CommandIo, textOf } from '../terminal/command.js';
 
 /** The environment variable with the API token. */

@@ -1,4 +1,4 @@
-/** What one account has stored: the sum that is on disk, the writes under way, and the bounds that they keep. */
+/** The storage of one account: the sum on disk, the writes in flight, and the bounds that they keep. */
 import type { EdgeError } from '../../quotas/errors.js';
 import { limitError } from '../../quotas/limit-error.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -94,7 +94,7 @@ export class AccountSum implements StoredAccounting {
     this.#onChange = onChange;
   }
 
-  /** What is stored now, without what is being written. To be read after `ready`. */
+  /** The bytes and objects that are stored now, without the writes in flight. To be read after `ready`. */
   get stored(): StoredSum {
     return { bytes: this.#bytes, objects: this.#objects };
   }

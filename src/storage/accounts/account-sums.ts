@@ -56,7 +56,7 @@ export class AccountSums {
     return sum;
   }
 
-  /** What the account has stored. */
+  /** The bytes and objects that the account has stored. */
   async read(account: string): Promise<StoredSum> {
     const sum = this.of(account);
     await sum.ready();

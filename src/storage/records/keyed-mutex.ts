@@ -1,4 +1,4 @@
-/** What others use of it, here or in another process. */
+/** The part of a mutex that others use, in this process or from another one. */
 export type Locks = Pick<KeyedMutex, 'run' | 'runAll'>;
 
 /**
