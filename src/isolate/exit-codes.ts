@@ -5,7 +5,7 @@ export const CLOSED_EXIT = 0;
 /** Writing to the host or reading from it was broken off in the middle, so that what follows could not be told apart. */
 export const TORN_EXIT = 70;
 
-/** What became of a thread, from the error of its pool. */
+/** How a thread has ended, from the error of its pool. */
 export function exitDetail(message: string): string {
   return message.endsWith(`exited with code: ${TORN_EXIT}`)
     ? 'its connection to the host was broken off in the middle of a frame, as by the end of its stack'

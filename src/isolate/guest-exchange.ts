@@ -263,7 +263,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.#failPipes(reason);
   }
 
-  /** What gets the incoming body fails with it, and what the outgoing one comes from is read no more. */
+  /** The target of the incoming body fails with it, and the source of the outgoing body is read no more. */
   #failPipes(reason: string): void {
     this.#pipeOut?.pump();
     this.#pipeIn?.stop(reason);

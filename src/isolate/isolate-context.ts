@@ -1,4 +1,4 @@
-/** What the ops of an isolate share: the invocation whose turn it is, bytes for the guest, asynchronous work and its cost. */
+/** The state that the ops of an isolate share: the invocation whose turn it is, bytes for the guest, asynchronous work and its cost. */
 
 import type { IsolateParts } from './isolate-parts.js';
 import type { OpenInvocations } from './open/open-invocations.js';

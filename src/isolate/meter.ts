@@ -34,7 +34,7 @@ const MAX_SPENT = 1024;
 
 interface CpuBudget {
   usedMs: number;
-  /** What it had used when its time began anew. */
+  /** The CPU time that it had used when its time was renewed. */
   earlierMs: number;
   readonly limitMs: number;
   peakBytes: number;
@@ -193,11 +193,11 @@ export class InvocationMeter implements TurnMeter {
     return report;
   }
 
-  /** What was used is borrowed, or can be lent. */
+  /** Settles a budget: the used time beyond it is borrowed, and the rest can be lent. */
   #settleBudget(budget: CpuBudget): void {
     if (budget.limitMs === Number.POSITIVE_INFINITY) return;
     const isCold = budget === this.#cold;
-    // What it was given is not lent.
+    // The extra time of a cold start is not lent.
     this.#cpuTokens.charge(isCold ? Math.min(budget.usedMs, budget.limitMs) : budget.usedMs, budget.limitMs);
     if (!isCold) return;
     this.#coldMs = 0;

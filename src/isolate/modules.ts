@@ -159,7 +159,7 @@ export class ModuleGraph {
     };
   }
 
-  /** What import() does: both, on behalf of the invocation that called it. */
+  /** Links and evaluates a module for import(), on behalf of the invocation that called it. */
   async import(name: string, attributes: Attributes, importId: number, invocation: number): Promise<void> {
     await this.#turns.run(invocation, await this.link(name, importId, invocation, attributes));
   }

@@ -15,7 +15,7 @@ const NO_SQLITE = '--no-experimental-sqlite';
 /** Releases of Node that stack-formatter.ts was tested with. In others its internals might stay open. */
 const KNOWN_INTERNALS: ReadonlySet<number> = new Set([20, 22, 24, 26]);
 
-/** What every thread with a guest realm needs, in a cell or in the host process. The flags of the process do not reach a thread. */
+/** The flags of every thread with a guest realm, in a cell or in the host process. The flags of the process do not reach a thread. */
 export const REALM_FLAGS: readonly string[] = [
   '--experimental-vm-modules',
   '--no-warnings',

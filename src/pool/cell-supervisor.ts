@@ -146,7 +146,7 @@ export class CellSupervisor {
     return sum(ending.map(live => live.resources));
   }
 
-  /** What one more isolate is going to take: less if a cell for it is running. */
+  /** The resources that one more isolate will take: less if a cell for it is running. */
   get next(): Resources {
     if (this.#current === undefined || this.#current.isRetired) return CELL;
     return this.#current.spares.length > 0 ? NOTHING : ISOLATE;
@@ -173,7 +173,7 @@ export class CellSupervisor {
     if (this.#current !== undefined) this.#retire(this.#current);
   }
 
-  /** What runs in its cells goes on; what begins from now on begins in another cell. */
+  /** The isolates in its cells continue. New ones start in another cell. */
   replaceAll(): void {
     for (const live of [...this.#cells]) {
       this.#retire(live);

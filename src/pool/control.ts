@@ -31,7 +31,7 @@ export enum Control {
 /** The longest text that says how a lease ended. */
 export const MAX_DETAIL_CHARACTERS = 2048;
 
-/** What the host accepts on the control connection: short signals only. */
+/** The frames that the host accepts on the control connection: only short signals. */
 export const CONTROL_BOUNDS: FrameBounds = {
   payload: type => (type === FrameType.Signal ? 4 * MAX_DETAIL_CHARACTERS : 0),
   openHead: () => 0,

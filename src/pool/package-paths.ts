@@ -23,7 +23,7 @@ export function readableFolders(): readonly string[] {
   return [own, ...folders, ...new Set(links)].map(path => (path.endsWith(sep) ? path : path + sep));
 }
 
-/** What a root directory of its own must contain so that a cell finds this package and its libraries by the same paths. */
+/** The files that a separate root directory must contain, so that a cell finds this package and its libraries by the same paths. */
 export interface PackageFiles {
   /** Files and folders, by their real paths. */
   readonly paths: readonly string[];

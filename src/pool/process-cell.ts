@@ -50,7 +50,7 @@ export interface CellSurroundings {
   readonly share?: HostShare | undefined;
   /** Undefined where services are called over the connection of the lease. */
   readonly services?: CellServices | undefined;
-  /** What starts its process. @default this process */
+  /** Starts its process. @default this process does */
   readonly launcher?: Launcher | undefined;
   /** @default Node with the main file of a cell */
   readonly program?: CellProgram | undefined;

@@ -1,4 +1,4 @@
-/** What an author does about an import of a module that the deployment does not have. */
+/** The advice to an author whose code imports a module that the deployment does not have. */
 import { BUILT_IN_SPECIFIERS } from './built-in-modules.js';
 
 const PACKAGE = /^[\w@#]/;

@@ -4,7 +4,7 @@
  */
 import type { IdTable } from '../../protocol/id-table.js';
 
-/** What is known of an invocation that is open. */
+/** The state of an open invocation. */
 export interface StallSubject {
   /** Its answer, or that it has failed, has been sent. */
   readonly isAnswered: boolean;

@@ -83,7 +83,7 @@ export function killTree(child: Killable, ending: Ending): void {
   signal(pid, 'SIGKILL');
 }
 
-/** What the process has started, and that has not left its group. */
+/** Ends the processes that it has started and that have not left its group. */
 function endGroup(pid: number | undefined): void {
   if (pid !== undefined && process.platform !== 'win32') signal(-pid, 'SIGKILL');
 }

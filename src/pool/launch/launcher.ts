@@ -30,7 +30,7 @@ const FIRST_CELLS = 4;
 const IDLE_MS = 60_000;
 /** A launcher that has not started or ended a command by then, or has not ended itself, is stuck: it is ended with its cells. */
 const ANSWERS_WITHIN_MS = 20_000;
-/** What it has said while the application was busy comes first. */
+/** The messages that it has sent while the application was busy are read first. */
 const LOOK_AGAIN_MS = 1000;
 /** A launcher that was lost is started again by the cell after next. */
 const CELLS_AFTER_LOSS = 1;
@@ -42,7 +42,7 @@ export interface LaunchCommand extends LaunchedCommand {
 interface Entry {
   readonly launched: LaunchedProcess;
   readonly ending: Ending;
-  /** What it inherits, until it has it. */
+  /** The sockets that it will inherit, until it has them. */
   readonly inherited: readonly Socket[];
   /** The number of its descriptors that are sockets to the application. */
   readonly pipes: number;
@@ -237,7 +237,7 @@ export class Launcher {
   }
 
   #send(request: LaunchRequest, socket?: Socket): void {
-    // What fails is told by the launcher's end.
+    // A failure shows as the end of the launcher.
     if (this.#child?.connected === true) this.#child.send(request, socket, { keepOpen: false }, () => {});
   }
 

@@ -1,4 +1,4 @@
-/** What an application and the process that starts its cells say to each other, as JSON. Sockets go along with messages of the kind 'socket'. */
+/** The messages between an application and the process that starts its cells, as JSON. Sockets go along with messages of the kind 'socket'. */
 
 /** How a command and all that it has started is ended. */
 export interface Ending {

@@ -94,7 +94,7 @@ export const ALLOWED: readonly SystemCall[] = [
   'gettimeofday',
   'time',
   'getrusage',
-  // What the process is, and the machine
+  // information about the process and the machine
   'getpid',
   'getppid',
   'getuid',

@@ -63,7 +63,7 @@ export function messageOf(text: string): string {
 
 export interface Attempt {
   readonly works: boolean;
-  /** What the program printed when it failed. */
+  /** The output of the program when it failed. */
   readonly message: string;
 }
 

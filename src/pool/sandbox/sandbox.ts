@@ -37,7 +37,7 @@ export interface Sandbox {
   readonly ids: UserIds | undefined;
   /** Whether the process that is started is not the cell, but waits for it. */
   readonly isWrapped: boolean;
-  /** What goes before the command of a process; `folder` is the one that it may write to. */
+  /** The words before the command of a process; `folder` is the one that it may write to. */
   command(id: number | undefined, filterFd: number | undefined, folder?: string): readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function sandboxFor(option: SandboxOption, rules: ProcessRules = CE
   if (made === undefined) {
     made = make(option, rules);
     known.set(key, made);
-    // What could not be tried out now may be later; nothing was started meanwhile.
+    // A failed probe is repeated with the next call. No process was started in the meantime.
     made.catch(() => known.delete(key));
   }
   const sandbox = await made;

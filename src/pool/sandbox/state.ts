@@ -1,4 +1,4 @@
-/** What a host says of its cells' sandbox: which layers there are, what is missing and what to do about it, and what that means. */
+/** The state of the sandbox of a host's cells: the active layers, the missing ones with remedies, and the consequences. */
 
 /** 'custom' is a command of the owner's own. */
 export type SandboxMode = 'auto' | 'strict' | 'off';

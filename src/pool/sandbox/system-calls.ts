@@ -3,7 +3,7 @@
  * Undefined where the machine has no such call.
  */
 
-/** What `process.arch` calls the machines that there is a filter for. */
+/** The machines that have a filter, by their names in `process.arch`. */
 export type Architecture = 'x64' | 'arm64';
 
 /** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64 of `linux/audit.h`. */

@@ -22,7 +22,7 @@ export interface Wall {
   command(id: number | undefined, filterFd: number | undefined, folder?: string): readonly string[];
 }
 
-/** What the reason begins with why cells cannot have users of their own. */
+/** The beginning of the reason why cells cannot have users of their own. */
 export const NO_IDS = 'no user numbers';
 
 const NAMESPACES = ['--net', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
@@ -30,7 +30,7 @@ const END_WITH_PARENT = ['--pdeathsig', 'SIGKILL'];
 const NO_NEW_PRIVILEGES = ['--no-new-privs', ...END_WITH_PARENT];
 /** Root and the subordinate range of the calling user, as root and users of a namespace. */
 const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
-/** What setpriv needs behind bubblewrap to become another user; it gives up all of it. */
+/** The capabilities that setpriv needs behind bubblewrap to become another user. It gives up all of them. */
 const SETPRIV_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
 const MAP_WITHIN_MS = 5000;
 

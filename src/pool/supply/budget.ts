@@ -4,9 +4,9 @@
  */
 
 export interface BudgetOptions {
-  /** What cells may still take now; below 0 when they have taken too much. */
+  /** The amount that cells may still take now; below 0 when they have taken too much. */
   readonly free: () => number;
-  /** What the cells that are ending are going to give back. */
+  /** The amount that the ending cells will free. */
   readonly ending: () => number;
   /** Takes back, at once and without ending anything, what is taken but not used. Returns how much. @default nothing */
   readonly takeBack?: (wanted: number) => number;
@@ -14,7 +14,7 @@ export interface BudgetOptions {
   readonly endIdleCell: () => number;
   /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False if there is none. */
   readonly evict: (idleForMs: number) => boolean;
-  /** What the end of one isolate gives back. */
+  /** The amount that the end of one isolate frees. */
   readonly isolate: number;
   /** Ends a warm cell without account. Returns what it had, 0 if there is none. */
   readonly endWarmCell: () => number;

@@ -29,7 +29,7 @@ export interface CellState {
 
 export type CellMaker = (options: CellOptions, events: CellEvents) => Cell;
 
-/** What the owner of a cell is notified of. */
+/** The owner of a cell, which is notified of these events. */
 export interface CellOwner {
   onTerminationOverdue(): void;
   onExit(detail: string): void;
@@ -206,7 +206,7 @@ export class LiveCell {
     return isNew ? Math.max(measured, expected) : measured;
   }
 
-  /** What its end would give back. */
+  /** The resources that its end would free. */
   get resources(): Resources {
     const { descriptors, tasks } = this.cell;
     return { bytes: this.memoryBytes, descriptors, tasks };

@@ -1,4 +1,4 @@
-/** What cells take of the machine and of the application's process, and what a new one is going to take until it is measured. */
+/** The resources that cells take of the machine and of the application's process, and estimates for a new cell until it is measured. */
 import { FEW_LEASES } from '../cell.js';
 
 export interface Resources {

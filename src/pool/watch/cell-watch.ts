@@ -42,9 +42,9 @@ export interface CellReader {
 
 /** The CPU time that the invocations of a cell account for. */
 export interface CellClaims {
-  /** What the open ones may use; Infinity if one has no limit. */
+  /** The CPU time that the open ones may use; Infinity if one has no limit. */
   readonly openMs: number;
-  /** What finished ones and moved bytes account for; only grows. */
+  /** The CPU time that finished ones and moved bytes account for. It only grows. */
   readonly earnedMs: number;
   /** Isolates that have started; starting ones are part of `openMs`. */
   readonly isolates: number;
@@ -76,7 +76,7 @@ export class CellWatch {
   #surveyedCpuMs: number;
   /** Processes at the last count. */
   #counted: number | undefined;
-  /** What files and other processes than the main one held at the last survey. */
+  /** The bytes that files and all processes but the main one held at the last survey. */
   #besideBytes = 0;
   #pollsSinceSurvey = 0;
   #refused = 0;

@@ -29,7 +29,7 @@ export class CpuClaims {
     return this.#startingMs > 0;
   }
 
-  /** What the open invocations may use; Infinity while one of them has no limit. */
+  /** The CPU time that the open invocations may use; Infinity while one of them has no limit. */
   get openMs(): number {
     // 0 times Infinity is NaN.
     let sum = this.#startingMs + (this.#requests === 0 ? 0 : this.#requests * this.#grantMs('fetch'));
@@ -37,7 +37,7 @@ export class CpuClaims {
     return sum;
   }
 
-  /** What finished invocations account for, since the start. Only grows. */
+  /** The CPU time that finished invocations account for, since the start. It only grows. */
   get earnedMs(): number {
     return this.#earnedMs;
   }
@@ -115,12 +115,12 @@ export class EndedIsolates {
   #pollsLeft: number[] = [];
   #earnedMs = 0;
 
-  /** What their threads may use now. */
+  /** The CPU time that their threads may use now. */
   get openMs(): number {
     return this.#pollsLeft.length * CPU.isolateEndMs;
   }
 
-  /** What the others account for, since the start. */
+  /** The CPU time that the others account for, since the start. */
   get earnedMs(): number {
     return this.#earnedMs;
   }
