@@ -7,7 +7,7 @@
 export const CALL = 'call';
 
 /** A value as it travels. */
-export interface EncodedValue {
+export interface CallbackValue {
   /** JSON, or an array whose first item is a tag. */
   readonly v: unknown;
   /** The lengths of the byte sequences at the start of the body, in the order in which `v` has them. */
@@ -17,13 +17,13 @@ export interface EncodedValue {
 }
 
 /** The arguments on the wire. */
-export interface CallbackCall extends EncodedValue {
+export interface CallbackCall extends CallbackValue {
   /** The name of the callback. */
   readonly f: string;
 }
 
 /** The answer on the wire: a value, or the name and the message of what the callback threw. */
-export type CallbackReply = EncodedValue | { readonly e: readonly [name: string, message: string] };
+export type CallbackReply = CallbackValue | { readonly e: readonly [name: string, message: string] };
 
 /**
  * First items of the arrays that stand for values. Objects are numbered as they come, for references.

@@ -19,7 +19,7 @@ export interface BodyForm {
 export type SentReference = { readonly x: number } | { readonly i: number };
 
 /** The arguments of a call, by the function that calls. */
-export interface CallArguments extends BodyForm {
+export interface MethodCallArguments extends BodyForm {
   /** The stub that is called; absent for the entrypoint of a binding, and for a result. */
   readonly i?: number;
   /** The call by whose result this one goes on, by its `n`: that may still be under way. */

@@ -1,5 +1,5 @@
 /** The body of a call with a value: byte sequences one after the other, then perhaps the bytes of a stream. */
-import type { EncodedValue } from '../../bindings/callbacks/calls.ts';
+import type { CallbackValue } from '../../bindings/callbacks/calls.ts';
 import {
   arrayPush,
   promiseResolve,
@@ -71,7 +71,7 @@ export function concat(sequences: readonly Uint8Array[]): Uint8Array | null {
 
 export async function takeApart(
   body: CallbackPayload,
-  { b: lengths, s: hasStream }: Omit<EncodedValue, 'v'>,
+  { b: lengths, s: hasStream }: Omit<CallbackValue, 'v'>,
 ): Promise<Parts> {
   const bytes: Uint8Array[] = [];
   if (hasStream && lengths.length === 0) return { bytes, stream: streamOf(body) };

@@ -1,5 +1,5 @@
 /** Functions of the application, as a function calls them: `await env.APP.lookup(args)`. */
-import { CALL, type CallbackCall, type EncodedValue } from '../../bindings/callbacks/calls.ts';
+import { CALL, type CallbackCall, type CallbackValue } from '../../bindings/callbacks/calls.ts';
 import type { ClientPlatform } from '../../bindings/client-platform.ts';
 import {
   arrayPush,
@@ -16,7 +16,7 @@ import { decodeValue, makeError } from './decode.ts';
 import { encodeValue } from './encode.ts';
 
 type Platform = ClientPlatform<ReadableStream, Blob>;
-type ReplyHead = EncodedValue | { readonly e: readonly [string, string] };
+type ReplyHead = CallbackValue | { readonly e: readonly [string, string] };
 
 /** `names`: the callbacks that there are, as the host has listed them. */
 export function createCallbacks(platform: Platform, binding: string, names: unknown): object {

@@ -4,10 +4,10 @@ import { MAX_SEQUENCES } from '../../bindings/callbacks/calls.js';
 import {
   type BodyForm,
   type CallAnswer,
-  type CallArguments,
   MAX_CALL_BYTES,
   MAX_PATH,
   MAX_REFERENCES,
+  type MethodCallArguments,
   type SentReference,
 } from '../../bindings/function/calls.js';
 import type { ServiceBody } from '../../bindings/service.js';
@@ -15,7 +15,7 @@ import { isObject } from '../../quotas/schema/describe.js';
 import { isCount } from '../../quotas/schema/is-count.js';
 
 /** @throws TypeError for what no client of ours sends, RangeError for what is too large */
-export function checkCall(args: unknown): CallArguments {
+export function checkCall(args: unknown): MethodCallArguments {
   if (!isObject(args)) throw malformed('call');
   const { i, q, n, p, g, f } = args;
   if (![i, q, n].every(number => number === undefined || isCount(number))) throw malformed('call');

@@ -1,6 +1,6 @@
 /** One call of a method by a function: of an entrypoint, of an object that was passed by reference, or of a result that is not there yet. */
 import { cancelBody } from '../../bindings/cancel-body.js';
-import type { CallAnswer, CallArguments, ReceivedAnswer, ReceivedCall } from '../../bindings/function/calls.js';
+import type { CallAnswer, MethodCallArguments, ReceivedAnswer, ReceivedCall } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
 import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { withEnd } from '../../bindings/with-end.js';
@@ -45,7 +45,7 @@ class MethodCall {
   readonly #target: EntrypointTarget | undefined;
   readonly #call: ServiceCall;
   readonly #origin: CallingOrigin;
-  readonly #args: CallArguments;
+  readonly #args: MethodCallArguments;
   readonly #sent: readonly SharedObject[];
   /** The object that is called. */
   readonly #object: SharedObject | undefined;

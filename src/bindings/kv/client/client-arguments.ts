@@ -5,13 +5,13 @@ import type { KvMethod } from '../errors.js';
 
 type ValueType = 'text' | 'json' | 'arrayBuffer' | 'stream';
 
-export interface GetOptions {
+export interface ParsedGetOptions {
   readonly type: ValueType;
   readonly cacheTtl: unknown;
 }
 
 /** @param options the second argument of get(): a type or an object. @throws TypeError */
-export function getOptions(options: unknown): GetOptions {
+export function getOptions(options: unknown): ParsedGetOptions {
   if (options === undefined || options === null) return { type: 'text', cacheTtl: undefined };
   if (!isRecord(options)) return { type: typeOf(options), cacheTtl: undefined };
   const { type, cacheTtl } = options;

@@ -5,7 +5,7 @@ import { isRecord } from '../../is-record.js';
 import { checkKeyCount, checkKeyText, checkLength, checkMetadataSize } from '../check-text.js';
 import { kvError } from '../errors.js';
 import type { KvWireArguments, WireValue, WireValues } from './calls.js';
-import { bodyOf, type GetOptions, getOptions, isBulkType, keyOf, wireNumber } from './client-arguments.js';
+import { bodyOf, getOptions, isBulkType, keyOf, type ParsedGetOptions, wireNumber } from './client-arguments.js';
 import { type ListedKeys, pageOf } from './client-list.js';
 
 /**
@@ -38,7 +38,7 @@ type OneOfMany = Omit<WithMetadata, 'cacheStatus'>;
 export function createKvClient<Stream extends ClientStream, BlobType>(platform: KvPlatform<Stream, BlobType>) {
   const { call } = platform;
 
-  const one = async (key: unknown, { type, cacheTtl }: GetOptions): Promise<WithMetadata | null> => {
+  const one = async (key: unknown, { type, cacheTtl }: ParsedGetOptions): Promise<WithMetadata | null> => {
     const args: KvWireArguments['get'] = { key: keyOf('get', key) };
     checkKeyText('GET', args.key);
     if (cacheTtl !== undefined) args.cacheTtl = cacheTtl;
@@ -58,7 +58,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
 
   const many = async (
     keys: readonly unknown[],
-    { type, cacheTtl }: GetOptions,
+    { type, cacheTtl }: ParsedGetOptions,
   ): Promise<Map<string, OneOfMany | null>> => {
     if (!isBulkType(type)) {
       throw kvError('GET_BULK', 20001, `"${type}" is not a valid type. Use "json" or "text"`);
@@ -86,7 +86,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
   };
 
   const asType = async (
-    type: GetOptions['type'],
+    type: ParsedGetOptions['type'],
     body: Uint8Array | Stream,
     size: number,
     key: string,
@@ -188,7 +188,7 @@ export function createKvClient<Stream extends ClientStream, BlobType>(platform: 
   };
 }
 
-function ofText(type: GetOptions['type'], text: string, key: string): unknown {
+function ofText(type: ParsedGetOptions['type'], text: string, key: string): unknown {
   return type === 'json' ? jsonOf(text, key) : text;
 }
 

@@ -6,7 +6,7 @@ import { decodeMessage, type StoredMessage } from './message-codec.js';
 import { queueKeys } from './queue-keys.js';
 import type { ReadyMessage } from './queue-window.js';
 
-export interface Retry {
+export interface RetriedMessage {
   readonly lease: MessageLease;
   readonly delayMs: number;
 }
@@ -19,7 +19,7 @@ export interface Moved {
 export class Settling {
   readonly all: MessageLease[] = [];
   readonly acks: MessageLease[] = [];
-  readonly retries: Retry[] = [];
+  readonly retries: RetriedMessage[] = [];
   readonly releases: MessageLease[] = [];
   readonly unknown: string[] = [];
 }
@@ -32,13 +32,13 @@ export function totalOf(bytes: readonly number[]): { readonly bytes: number; rea
 export async function readMoved(
   { storage, work }: { readonly storage: StorageContext; readonly work: CallWork },
   prefix: string,
-  retried: readonly Retry[],
-  dead: readonly Retry[],
+  retried: readonly RetriedMessage[],
+  dead: readonly RetriedMessage[],
 ): Promise<{ readonly retried: (ReadyMessage & Moved)[]; readonly dead: (ReadyMessage & Moved)[] }> {
   const keys = [...retried, ...dead].map(({ lease }) => prefix + lease.place);
   const records = keys.length === 0 ? [] : await storage.records.getMany(keys, undefined, work);
   const now = storage.now();
-  const at = (index: number, message: Retry, change: Partial<StoredMessage>): (ReadyMessage & Moved)[] => {
+  const at = (index: number, message: RetriedMessage, change: Partial<StoredMessage>): (ReadyMessage & Moved)[] => {
     const record = records[index];
     // The queue was emptied.
     if (record === undefined) return [];
