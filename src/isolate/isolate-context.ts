@@ -42,7 +42,7 @@ export class IsolateContext implements BasicsOwner {
   begin(work: Promise<number | string | undefined | Uint8Array>): number {
     if (this.#pendingOps >= MAX_PENDING_OPS) {
       work.catch(() => {});
-      throw new OpError('Error', `More than ${MAX_PENDING_OPS} operations are under way`);
+      throw new OpError('Error', `More than ${MAX_PENDING_OPS} operations are pending`);
     }
     const invocation = this.currentInvocation();
     const serial = this.#parts.turns.held.begin();

@@ -290,6 +290,6 @@ function nameAndMessage(error: unknown): readonly [string, string] {
     if (error instanceof Error) return [`${error.name}`.slice(0, MAX_NAME), `${error.message}`.slice(0, MAX_MESSAGE)];
     return ['Error', `${error}`.slice(0, MAX_MESSAGE)];
   } catch {
-    return ['Error', 'The application threw what has no text'];
+    return ['Error', 'The application threw a value that cannot be converted to a string'];
   }
 }

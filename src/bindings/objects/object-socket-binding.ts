@@ -24,7 +24,7 @@ export const objectSocketBinding: ImplicitBinding<undefined> = {
     ({ objectSockets }) =>
     async call => {
       if (objectSockets === undefined)
-        throw new EdgeError('EDGE_NOT_SUPPORTED', 'There are no sleeping WebSockets here');
+        throw new EdgeError('EDGE_NOT_SUPPORTED', 'Hibernatable WebSockets are not supported on this host');
       return objectSockets(call);
     },
 };

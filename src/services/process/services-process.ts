@@ -119,7 +119,7 @@ export class ServicesProcess {
   }
 
   #error(what: string): EdgeError {
-    return new EdgeError('EDGE_SERVICES_LOST', `Of the storage directory "${this.#options.directory}" ${what}`);
+    return new EdgeError('EDGE_SERVICES_LOST', `Storage directory "${this.#options.directory}": ${what}`);
   }
 
   /** In the background, until there is a process again: functions and events wait for it. */

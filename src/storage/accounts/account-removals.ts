@@ -84,6 +84,6 @@ export class AccountRemovals {
 
   #refuseWhenStopped(): void {
     if (!this.#isStopped) return;
-    throw new EdgeError('EDGE_CLOSED', 'The removal of data goes on when the storage is opened again');
+    throw new EdgeError('EDGE_CLOSED', 'The removal of data continues when the storage is opened again');
   }
 }

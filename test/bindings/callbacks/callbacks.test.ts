@@ -90,8 +90,8 @@ for (const isolation of ISOLATIONS) {
       ['NotFoundError', 'no such customer', null, true, false, null],
       ['TypeError', 'a number is needed', null, true, true, null],
       ['Error', 'only text', null, true, false, null],
-      ['Error', 'The application threw what has no text', null, true, false, null],
-      ['Error', 'The application threw what has no text', null, true, false, null],
+      ['Error', 'The application threw a value that cannot be converted to a string', null, true, false, null],
+      ['Error', 'The application threw a value that cannot be converted to a string', null, true, false, null],
     ]);
   });
 

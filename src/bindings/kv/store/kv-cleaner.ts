@@ -78,6 +78,6 @@ export class KvCleaner {
 
   readonly #check = (): void => {
     if (this.#isClosed)
-      throw new EdgeError('EDGE_CLOSED', 'The removal of keys goes on when the storage is opened again');
+      throw new EdgeError('EDGE_CLOSED', 'The removal of keys continues when the storage is opened again');
   };
 }

@@ -305,7 +305,7 @@ export class ObjectSql {
 }
 
 function lost(why: string): EdgeError {
-  return new EdgeError('EDGE_OBJECT_RESET', `What the object has written by SQL is lost: ${why}`);
+  return new EdgeError('EDGE_OBJECT_RESET', `The SQL writes of the object are lost: ${why}`);
 }
 
 function changesOf(payload: Buffer): PageChanges | undefined {

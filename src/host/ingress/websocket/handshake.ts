@@ -51,7 +51,7 @@ export function checkHandshake({ headers }: IncomingMessage): void {
     );
   }
   if (key === undefined || !KEY.test(key)) {
-    throw new EdgeError('EDGE_REQUEST_MALFORMED', `${why} Sec-WebSocket-Key is missing, or is none`);
+    throw new EdgeError('EDGE_REQUEST_MALFORMED', `${why} Sec-WebSocket-Key is missing or invalid`);
   }
 }
 
