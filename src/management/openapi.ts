@@ -5,7 +5,7 @@ import type { JsonSchema } from '../quotas/schema/schema.js';
 import { endsRoutes, isFinished, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
 import { parameterSchema } from './http/parameters.js';
 import { parameterOf, splitPath } from './http/path-table.js';
-import { pageParameters, type ApiRoute } from './route.js';
+import { type ApiRoute, pageParameters } from './route.js';
 import { schemasOf } from './schemas.js';
 
 export interface DocumentOptions {

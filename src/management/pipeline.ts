@@ -17,7 +17,7 @@ import { toApiError } from './host-errors.js';
 import { readJson } from './http/body.js';
 import { ApiError, envelopeResponse, failure, type Reply, success } from './http/envelope.js';
 import { isNotModified } from './http/preconditions.js';
-import type { Routed, ApiRouter } from './http/router.js';
+import type { ApiRouter, Routed } from './http/router.js';
 import type { RateLimits } from './rate-limits.js';
 import { answerFamily } from './resources/families.js';
 import type { ApiRoute } from './route.js';

@@ -4,7 +4,7 @@ import type { BucketEngine } from '../bindings/bucket/engine.js';
 import type { ClientBodies } from '../bindings/given/given-bodies.js';
 import { tellOption } from '../quotas/option-functions.js';
 import { authenticate, type Identity } from './authenticate.js';
-import { collect, type S3Body, receiveBody } from './body.js';
+import { collect, receiveBody, type S3Body } from './body.js';
 import { type Detected, detect } from './detect.js';
 import { createFetchAdapter } from './fetch-endpoint.js';
 import { createListener } from './listener.js';

@@ -22,7 +22,7 @@ import { type OutboundHandler, OutboundTransport } from './outbound-transport.js
 import type { ResolveHost } from './policed-lookup.js';
 import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
-import type { HopAnswer, LocalSend, EgressTransport } from './transport.js';
+import type { EgressTransport, HopAnswer, LocalSend } from './transport.js';
 
 export interface EgressSettings extends AddressPolicyOptions {
   /** Asked about every request before anything else. What it answers is the answer, to which no address policy applies. */

@@ -1,4 +1,4 @@
-import type { HopAnswer, HopRequest, EgressTransport } from './transport.js';
+import type { EgressTransport, HopAnswer, HopRequest } from './transport.js';
 
 /** A transport that is made for its first hop: undici is a sixth of the time in which a host's code loads. */
 export class LazyTransport implements EgressTransport {

@@ -11,7 +11,7 @@ import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { ServiceBody } from '../service.js';
-import type { HopAnswer, HopRequest, EgressTransport } from './transport.js';
+import type { EgressTransport, HopAnswer, HopRequest } from './transport.js';
 
 export interface NetworkOptions {
   readonly connect: buildConnector.connector;

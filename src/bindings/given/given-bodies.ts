@@ -6,7 +6,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { Collector } from './collector.js';
-import { type GivenBodySource, GivenBody } from './given-body.js';
+import { GivenBody, type GivenBodySource } from './given-body.js';
 
 export interface GivenBodiesOptions {
   /** How long a body may be without a reader. */

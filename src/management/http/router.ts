@@ -1,6 +1,6 @@
 /** From a method and a path to a route of the table. */
 
-import { pageParameters, type ApiRoute } from '../route.js';
+import { type ApiRoute, pageParameters } from '../route.js';
 import { compileQuery, type QueryValues } from '../validator.js';
 import { ApiError } from './envelope.js';
 import { parameterProblem } from './parameters.js';

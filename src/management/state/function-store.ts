@@ -195,7 +195,12 @@ export class FunctionStore {
     };
   }
 
-  putContents(account: string, name: string, version: VersionRecord, modules: readonly FunctionModule[]): RecordChange[] {
+  putContents(
+    account: string,
+    name: string,
+    version: VersionRecord,
+    modules: readonly FunctionModule[],
+  ): RecordChange[] {
     return modules.map((module, index) =>
       this.#stores.contents.put([account, name, version.content_id, String(index)], module.content),
     );

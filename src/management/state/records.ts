@@ -65,7 +65,11 @@ export class Records<T> {
   }
 
   /** Holds one page in memory, however many records there are. */
-  async page(key: readonly string[], query: PageQuery, keep: (value: T) => boolean = () => true): Promise<RecordPage<T>> {
+  async page(
+    key: readonly string[],
+    query: PageQuery,
+    keep: (value: T) => boolean = () => true,
+  ): Promise<RecordPage<T>> {
     return pageOf(this.below(...key), query, keep);
   }
 

@@ -13,7 +13,7 @@ import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
 import { killTree } from './command.js';
 import { LaunchedProcess } from './launched-process.js';
-import type { LaunchedCommand, Ending, LaunchReport, LaunchRequest } from './messages.js';
+import type { Ending, LaunchedCommand, LaunchReport, LaunchRequest } from './messages.js';
 
 const MAIN = fileURLToPath(new URL('../launch-main.bundle.cjs', import.meta.url));
 /** It starts programs and holds nothing. */

@@ -173,7 +173,10 @@ export const CONDITIONAL: Readonly<Partial<Record<SystemCall, readonly (readonly
 export const CELL_CALLS: SystemCallRules = { allowed: ALLOWED, conditional: CONDITIONAL };
 
 /** The program for `bwrap --seccomp`; undefined where there is no table of the machine's system calls. */
-export function cellFilter(architecture: string, { allowed, conditional }: SystemCallRules = CELL_CALLS): Buffer | undefined {
+export function cellFilter(
+  architecture: string,
+  { allowed, conditional }: SystemCallRules = CELL_CALLS,
+): Buffer | undefined {
   if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
   const program = new BpfProgram();
   program.load(SECCOMP_DATA.architecture);

@@ -8,9 +8,9 @@ import type { ExecutionContext } from 'ava';
 import {
   createEgress,
   type Egress,
-  type EgressSettings,
   type EgressRequest,
   type EgressResponse,
+  type EgressSettings,
 } from '../../../src/bindings/egress/egress.js';
 
 export interface Origin {

@@ -13,7 +13,7 @@ import { SQL_LIMITS } from '../../sql/limits.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import { PAGE_BYTES, PAGE_RECORD_BYTES, type SqlRequest } from './messages.js';
 import type { SqlOwner, SqlPool, SqlSeat } from './sql-pool.js';
-import { type SqlProcessAnswer, type SqlProcess, SqlProcessEnded } from './sql-process.js';
+import { type SqlProcess, type SqlProcessAnswer, SqlProcessEnded } from './sql-process.js';
 
 /** What a commit has changed. */
 export interface PageChanges {

@@ -18,7 +18,7 @@ import type {
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
 import { Deletions } from './deletions.js';
-import { type MessageLease, type LeaseCount, Leases } from './leases.js';
+import { type LeaseCount, Leases, type MessageLease } from './leases.js';
 import { newMessageId } from './message-id.js';
 import { LAST } from './message-pages.js';
 import { dueOf, queueKeys } from './queue-keys.js';

@@ -57,7 +57,11 @@ export function runWriting(connection: DatabaseConnection, job: Job): JobResult 
  *
  * @param onJob called before each, and with -1 before the transaction ends
  */
-export function runTogether(connection: DatabaseConnection, jobs: readonly Job[], onJob: (index: number) => void): JobResult[] {
+export function runTogether(
+  connection: DatabaseConnection,
+  jobs: readonly Job[],
+  onJob: (index: number) => void,
+): JobResult[] {
   if (connection.isDeferrable) return jobs.map(() => notRun('alone'));
   const begun = performance.now();
   connection.isShared = true;

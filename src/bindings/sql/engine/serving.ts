@@ -5,7 +5,7 @@
 import { readSync, writevSync } from 'node:fs';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { JobFrameReader, frame, READY } from './frames.js';
+import { frame, JobFrameReader, READY } from './frames.js';
 
 /** A pipe of its own, which blocks: Node opens the standard ones without. */
 const PIPE = 4;

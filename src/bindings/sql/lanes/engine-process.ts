@@ -6,7 +6,7 @@ import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { descriptorLimit } from '../../../quotas/host/system-limits.js';
 import type { ProcessHome, ProcessWalls, WalledProcess } from '../../../storage/process-walls.js';
-import { JobFrameReader, frame, isReady } from '../engine/frames.js';
+import { frame, isReady, JobFrameReader } from '../engine/frames.js';
 
 /** These bound the heap of JavaScript. SQLite's memory comes on top. */
 export const ENGINE_FLAGS: readonly string[] = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
