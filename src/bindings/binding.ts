@@ -9,6 +9,7 @@ import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
+import type { DirectoryContract } from './contract.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
 import type { ClientBodies } from './given/given-bodies.js';
@@ -109,12 +110,19 @@ export interface BindingBase<Shared = unknown> {
    * @default false
    */
   isInApplication?(options: unknown): boolean;
+  /**
+   * The contract by which a host with `services: 'process'` uses an account's `shared.of(account)`, which is in the services process.
+   * @default the host does not use it
+   */
+  readonly directory?: DirectoryContract;
   /** Makes what all accounts of a host share. @throws TypeError or RangeError for an option of the host that is not what it must be */
   share?(host: BindingHost): Shared;
   /** Forgets what is shared for an account that was removed. */
   endAccount?(shared: Shared, account: string): void;
   /** Ends what `share` has made, with the host. */
   closeShared?(shared: Shared): Promise<void>;
+  /** Restores the error of this binding with the code and the message, in another process; undefined when the code belongs to another one. */
+  errorFrom?(code: string | number, message: string): Error | undefined;
   /** The HTTP status of an error that is one of this binding; 500 for one that does not concern the caller. */
   errorStatus?(error: unknown): number | undefined;
 }

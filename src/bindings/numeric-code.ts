@@ -5,6 +5,7 @@ export function codeIn<Table extends object>(table: Table, error: unknown): Extr
   return isCodeOf(table, code) ? code : undefined;
 }
 
-function isCodeOf<Table extends object>(table: Table, code: unknown): code is Extract<keyof Table, number> {
+/** Whether the code is one of the table. */
+export function isCodeOf<Table extends object>(table: Table, code: unknown): code is Extract<keyof Table, number> {
   return typeof code === 'number' && Object.hasOwn(table, code);
 }

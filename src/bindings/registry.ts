@@ -146,6 +146,15 @@ export class BindingRegistry {
     return undefined;
   }
 
+  /** Restores the error with the code and the message, in another process; undefined when the code belongs to no binding. */
+  errorFrom(code: string | number, message: string): Error | undefined {
+    for (const row of this.rows) {
+      const error = row.errorFrom?.(code, message);
+      if (error !== undefined) return error;
+    }
+    return undefined;
+  }
+
   /** The owners of records in the storage of the host. */
   get storageOwners(): readonly StorageOwner[] {
     return this.rows.flatMap(({ storage }) => (storage === undefined ? [] : [storage]));

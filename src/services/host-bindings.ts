@@ -9,15 +9,16 @@ import {
   type NamedBinding,
   type RemoteClient,
 } from '../bindings/binding.js';
+import type { DirectoryContract } from '../bindings/contract.js';
 import type { ClientBodies, GivenBodies } from '../bindings/given/given-bodies.js';
 import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { FunctionServices, ServiceEntry } from './calls/answer-call.js';
 import type { ServiceAddress } from './remote/calls.js';
+import { remoteDirectory } from './remote/contract-client.js';
 import type { RemoteLink } from './remote/remote-link.js';
 import { RemoteServices } from './remote/remote-service.js';
-import { remoteShared } from './remote/remote-shared.js';
 
 /** One binding of a function, with the configuration that the schema of its row has checked. */
 export interface ConfiguredBinding {
@@ -28,6 +29,11 @@ export interface ConfiguredBinding {
 
 /** A context without what only its row knows. */
 type Common<Context> = Omit<Context, 'shared'>;
+
+/** The shared value of a row with a contract. */
+interface DirectoryShared {
+  of(account: string): object;
+}
 
 /** What of the bindings of a host is in another process. */
 export interface BindingsPlace {
@@ -57,7 +63,9 @@ export class HostBindings {
   constructor(registry: BindingRegistry, host: BindingHost, { isHere = () => true, common, link }: BindingsPlace = {}) {
     this.#remote = link && new RemoteServices(link);
     this.directories = bindingDirectories(row => this.shared(row));
-    if (link !== undefined) for (const [row, shared] of remoteShared(link)) this.#shared.set(row, shared);
+    if (link !== undefined)
+      for (const row of registry.rows)
+        if (row.directory !== undefined) this.#shared.set(row, remoteShared(link, row.name, row.directory));
     this.registry = registry;
     this.isHere = isHere;
     for (const row of registry.rows) {
@@ -144,6 +152,11 @@ export class HostBindings {
     return row.remote.service({ account, limits, shared: this.shared(row) }, config);
   }
 
+  /** Returns the account's directory of a row with a contract. */
+  directoryOf(row: BindingBase, account: string): object {
+    return this.shared(row as BindingBase<DirectoryShared>).of(account); // rows with a contract share this
+  }
+
   /** An account was removed: what the rows share for it is not for another one of its id. */
   endAccount(account: string): void {
     for (const [row, shared] of this.#shared) row.endAccount?.(shared, account);
@@ -166,6 +179,12 @@ export class HostBindings {
   ): Context & { readonly shared: Shared } {
     return { ...context, shared: this.shared(row) };
   }
+}
+
+/** This process keeps nothing of an account, so there is nothing to forget: the services process learns by itself when the account ends. */
+function remoteShared(link: RemoteLink, name: string, directory: DirectoryContract): unknown {
+  const of = (account: string): unknown => remoteDirectory(link, name, directory, account);
+  return { of, forget: () => {}, close: async () => {} };
 }
 
 function notThere(what: string): () => never {

@@ -10,4 +10,6 @@ export enum ApplicationOpens {
 export enum ApplicationSignal {
   /** What the application knows of a body when it was read to its end. It comes before the end of the body. */
   Trailer = 1,
+  /** The call is to wait no more. Its answer comes all the same. */
+  Stop = 2,
 }

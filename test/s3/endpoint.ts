@@ -6,12 +6,11 @@ import type { ExecutionContext } from 'ava';
 import type { BucketDirectory, BucketEngine } from '../../src/bindings/bucket/engine.js';
 import { createS3Handler, type S3Handler } from '../../src/s3/handler.js';
 import type { S3Options } from '../../src/s3/options.js';
-import { remoteDirectory } from '../../src/services/remote/remote-buckets.js';
 import type { Storage } from '../../src/storage/storage.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
 import { bytesOf, clientOf, open, type Protocol } from '../host/protocols.js';
 import { portOf } from '../servers.js';
-import { remotePair } from '../services/remote/pair.js';
+import { remoteBuckets, remotePair } from '../services/remote/pair.js';
 import { servedObjects } from '../services/remote/served.js';
 import { type SignOptions, signRequest } from './sign.js';
 
@@ -48,7 +47,7 @@ export const KEYS = {
 
 /** There is one engine for each bucket, as without a connection: tests replace its methods. */
 function overConnection(storage: Storage, local: BucketDirectory): BucketDirectory {
-  const directory = remoteDirectory(remotePair(servedObjects(storage, () => local)).link, 'test');
+  const directory = remoteBuckets(remotePair(servedObjects(storage, () => local)).link, 'test');
   const engines = new Map<string, BucketEngine>();
   const known = (engine: BucketEngine): BucketEngine => {
     const first = engines.get(engine.id) ?? engine;

@@ -2,8 +2,9 @@
 import type { AccountContext, NamedBinding } from '../binding.js';
 import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
+import { BUCKET_CONTRACT } from './contract.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
-import { BUCKET_ERRORS, bucketErrorCode } from './errors.js';
+import { BUCKET_ERRORS, bucketErrorCode, bucketErrorFrom } from './errors.js';
 import { hostBucket } from './host-bucket.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { bucketBehaviour, bucketService } from './service.js';
@@ -41,6 +42,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   managementType: 'store_bucket',
   schema: CONFIGURED_NAME,
   storage: bucketStorage,
+  directory: BUCKET_CONTRACT,
   share({ storage }) {
     let directories: BucketDirectories | undefined;
     return {
@@ -65,6 +67,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   },
   client: (context, name) => hostBucket(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostBucket },
+  errorFrom: bucketErrorFrom,
   errorStatus(error) {
     const code = bucketErrorCode(error);
     return code === undefined ? undefined : BUCKET_ERRORS[code].status;

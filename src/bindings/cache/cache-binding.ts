@@ -1,6 +1,7 @@
 /** The caches behind `caches` of functions, `account.caches` of the application and the listener's option `cache`. */
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
+import { CACHE_CONTRACT } from './contract.js';
 import type { CacheEngine } from './engine.js';
 import { cacheService } from './service.js';
 import { SharedCaches } from './shared-caches.js';
@@ -30,6 +31,7 @@ export const cacheBinding: ImplicitBinding<HostCaches> = {
     delete: { holdsConnection: true },
   },
   storage: cacheStorage,
+  directory: CACHE_CONTRACT,
   share: ({ storage }: BindingHost) => new SharedCaches(storage),
   endAccount: (shared, account) => shared.forget(account),
   closeShared: shared => shared.close(),

@@ -3,8 +3,9 @@ import type { AccountContext, NamedBinding } from '../binding.js';
 import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
 import { AccountDirectories } from '../stored/account-directories.js';
+import { KV_CONTRACT } from './contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
-import { kvErrorStatus } from './errors.js';
+import { kvErrorFrom, kvErrorStatus } from './errors.js';
 import { hostKv } from './host-kv.js';
 import { kvService } from './service.js';
 import { KvCleaner } from './store/kv-cleaner.js';
@@ -42,6 +43,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   managementKey: 'namespace_id',
   schema: CONFIGURED_NAME,
   storage: kvStorage,
+  directory: KV_CONTRACT,
   share({ storage }) {
     let directories: AccountDirectories<KvDirectory> | undefined;
     let cleaner: KvCleaner | undefined;
@@ -76,6 +78,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   },
   client: (context, name) => hostKv(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostKv },
+  errorFrom: kvErrorFrom,
   errorStatus: kvErrorStatus,
 };
 

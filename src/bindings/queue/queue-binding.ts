@@ -6,7 +6,8 @@ import type { AccountContext, NamedBinding } from '../binding.js';
 import { ServiceId } from '../service-id.js';
 import type { QueueDirectory, QueueEngine } from './broker.js';
 import type { GuestQueueConfig } from './calls.js';
-import { QUEUE_ERRORS, queueErrorCode } from './errors.js';
+import { QUEUE_CONTRACT } from './contract.js';
+import { QUEUE_ERRORS, queueErrorCode, queueErrorFrom } from './errors.js';
 import { type AccountQueue, hostQueue } from './host-queue.js';
 import { QUEUE_LIMITS } from './limits.js';
 import { queueService } from './service.js';
@@ -66,6 +67,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
     { description: 'the name of a queue, or { queue, deliveryDelaySeconds }' },
   ) as Schema<string | QueueProducer>, // the union of both, which the type of union() loses for optional keys
   storage: queueStorage,
+  directory: QUEUE_CONTRACT,
   share({ storage }) {
     let directories: QueueDirectories | undefined;
     let isClosed = false;
@@ -118,6 +120,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
       context.work,
     );
   },
+  errorFrom: queueErrorFrom,
   errorStatus(error) {
     const code = queueErrorCode(error);
     return code === undefined ? undefined : QUEUE_ERRORS[code].status;

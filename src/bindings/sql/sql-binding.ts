@@ -2,8 +2,9 @@
 import type { AccountContext, NamedBinding } from '../binding.js';
 import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
+import { SQL_CONTRACT } from './contract.js';
 import type { SqlDirectory, SqlEngine } from './engine.js';
-import { sqlErrorStatus } from './errors.js';
+import { sqlErrorFrom, sqlErrorStatus } from './errors.js';
 import { type AccountSqlDatabase, hostSql } from './host-sql.js';
 import { checkLibrary } from './library.js';
 import { sqlService } from './service.js';
@@ -39,6 +40,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
   managementKey: 'database_id',
   schema: CONFIGURED_DATABASE,
   storage: sqlStorage(endAccountDatabases),
+  directory: SQL_CONTRACT,
   share({ storage }) {
     let directories: SqlDirectories | undefined;
     const directoryOf = async (account: string): Promise<SqlDirectory> => {
@@ -69,6 +71,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
   },
   client: (context, name) => hostSql(applicationService(context, name)),
   remote: { service: applicationService, client: hostSql },
+  errorFrom: sqlErrorFrom,
   errorStatus: sqlErrorStatus,
 };
 

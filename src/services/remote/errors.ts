@@ -2,10 +2,7 @@
  * Errors between the two processes: an instance of the same class at the other end, with what callers read of it (name, message, code, and of
  * the EdgeError of a limit or a file the values). Causes cross too, since an operator reads them; stacks do not.
  */
-import { BUCKET_ERRORS, BucketError, type BucketErrorCode } from '../../bindings/bucket/errors.js';
-import { KV_ERRORS, KvError, type KvErrorCode } from '../../bindings/kv/errors.js';
-import { QUEUE_ERRORS, QueueError, type QueueErrorCode } from '../../bindings/queue/errors.js';
-import { SQL_ERRORS, SqlError, type SqlErrorCode } from '../../bindings/sql/errors.js';
+import { REGISTRY } from '../../bindings/registry.js';
 import { EdgeError, type ExceededLimit, isEdgeErrorCode, type SourceLocation } from '../../quotas/errors.js';
 
 interface ErrorFields {
@@ -44,7 +41,7 @@ export function decodeError(value: unknown): Error {
       ...(location !== undefined && { location }),
     });
   }
-  const ofBinding = bindingError(code, message);
+  const ofBinding = code === undefined ? undefined : REGISTRY.errorFrom(code, message);
   const error = ofBinding ?? plainError(name, message);
   if (cause !== undefined) Object.defineProperty(error, 'cause', { value: cause, writable: true, configurable: true });
   if (code !== undefined && ofBinding === undefined) Object.assign(error, { code });
@@ -60,50 +57,6 @@ function isFields(value: unknown): value is ErrorFields {
     'message' in value &&
     typeof value.message === 'string'
   );
-}
-
-/** An error of a binding with codes of its own. */
-function bindingError(code: string | number | undefined, message: string): Error | undefined {
-  if (isBucketCode(code)) return bucketError(code, message);
-  if (isKvCode(code)) return new KvError(code, message);
-  if (isQueueCode(code)) return queueError(code, message);
-  if (isSqlCode(code)) return sqlError(code, message);
-  return undefined;
-}
-
-function isKvCode(code: unknown): code is KvErrorCode {
-  return typeof code === 'number' && Object.hasOwn(KV_ERRORS, code);
-}
-
-function isQueueCode(code: unknown): code is QueueErrorCode {
-  return typeof code === 'number' && Object.hasOwn(QUEUE_ERRORS, code);
-}
-
-function isSqlCode(code: unknown): code is SqlErrorCode {
-  return typeof code === 'number' && Object.hasOwn(SQL_ERRORS, code);
-}
-
-function sqlError(code: SqlErrorCode, message: string): SqlError {
-  const error = new SqlError(code, '');
-  error.message = message;
-  return error;
-}
-
-function queueError(code: QueueErrorCode, message: string): QueueError {
-  const error = new QueueError('', code);
-  error.message = message;
-  return error;
-}
-
-function isBucketCode(code: unknown): code is BucketErrorCode {
-  return typeof code === 'number' && Object.hasOwn(BUCKET_ERRORS, code);
-}
-
-/** The message has its method and its code in it already. */
-function bucketError(code: BucketErrorCode, message: string): BucketError {
-  const error = new BucketError('get', code, '');
-  error.message = message;
-  return error;
 }
 
 function plainError(name: string, message: string): Error {

@@ -1,8 +1,9 @@
-/** The bytes of an object that the services process sends. */
-import type { ObjectContent } from '../../bindings/bucket/engine.js';
+/** The bytes of a stored value that the services process sends. */
 import { chargedBody } from '../../bindings/charged-body.js';
+import type { StoredContent } from '../../bindings/stored/stored-content.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import type { WholeContent } from './calls.js';
 import type { IncomingStream } from './incoming-stream.js';
 
 /** @param work charged with what this process does to receive them */
@@ -11,7 +12,7 @@ export function remoteContent(
   length: number,
   body: Uint8Array | IncomingStream,
   work: CallWork | undefined,
-): ObjectContent {
+): StoredContent {
   if (!(body instanceof Uint8Array)) body.expect(length);
   return {
     offset,
@@ -22,4 +23,10 @@ export function remoteContent(
       if (!(body instanceof Uint8Array)) body.end();
     },
   };
+}
+
+/** A result with its content, which came with the value. */
+export function wholeContent({ rest, bytes }: WholeContent): object {
+  const content: StoredContent = { offset: 0, length: bytes.length, open: () => bytes, release: () => {} };
+  return { ...rest, content };
 }

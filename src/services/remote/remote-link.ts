@@ -2,14 +2,7 @@
 
 import type { Channel } from '../../protocol/channel.js';
 import { errorCode } from '../../quotas/errors.js';
-import {
-  type CallArguments,
-  type CallName,
-  type CallResult,
-  ReplyStatus,
-  SAFE_CALLS,
-  type ValueCalls,
-} from './calls.js';
+import { type CallArguments, type CallName, type CallResult, ReplyStatus, SAFE_CALLS } from './calls.js';
 import { allBytes, type CallReply, OutgoingCall } from './outgoing-call.js';
 import { packHead, packValue, unpackValue } from './packets.js';
 
@@ -38,23 +31,26 @@ export class RemoteLink {
    * Rejects with the error of the call, as an instance of its class here, or with EDGE_SERVICES_LOST. A call that changes nothing is made once more
    * when the connection was lost.
    */
-  async call<Name extends keyof ValueCalls>(name: Name, ...args: CallArguments<Name>): Promise<CallResult<Name>> {
+  async call<Name extends CallName>(name: Name, ...args: CallArguments<Name>): Promise<CallResult<Name>> {
     const { head, body } = packValue([name, ...args]);
-    return this.retried(name, async channel => resultOf<Name>(await new OutgoingCall(channel, head, body).reply));
+    return this.retried(SAFE_CALLS.has(name), async channel => {
+      const result = await resultOf(await new OutgoingCall(channel, head, body).reply);
+      return result as CallResult<Name>; // the other end is of the same version, and its table has this type
+    });
   }
 
   /** A call whose result is of no interest. It begins before every call that is made on this connection later. @throws TypeError for long arguments */
-  send<Name extends keyof ValueCalls>(channel: Channel, name: Name, ...args: CallArguments<Name>): void {
+  send<Name extends CallName>(channel: Channel, name: Name, ...args: CallArguments<Name>): void {
     new OutgoingCall(channel, packHead([name, ...args]), null).reply.catch(() => {});
   }
 
   /** Runs `task` with the connection, and once more with the next one when that one was lost and the call is safe. */
-  async retried<Result>(name: CallName, task: (channel: Channel) => Promise<Result>): Promise<Result> {
+  async retried<Result>(isSafe: boolean, task: (channel: Channel) => Promise<Result>): Promise<Result> {
     const channel = await this.channel();
     try {
       return await task(channel);
     } catch (error) {
-      if (!isLost(error) || !SAFE_CALLS.has(name)) throw error;
+      if (!isLost(error) || !isSafe) throw error;
     }
     return task(await this.channel());
   }
@@ -65,8 +61,8 @@ export function isLost(error: unknown): boolean {
 }
 
 /** The result of a call that has no body beside it, or of one that has with its body left to the caller. */
-export async function resultOf<Name extends CallName>({ status, head, body }: CallReply): Promise<CallResult<Name>> {
+export async function resultOf({ status, head, body }: CallReply): Promise<unknown> {
   const value = unpackValue(head, status === ReplyStatus.ResultWithBody ? NOTHING : await allBytes(body));
   if (status === ReplyStatus.Error) throw value;
-  return value as CallResult<Name>; // the other end is of the same version, and its table has this type
+  return value;
 }

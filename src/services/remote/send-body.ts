@@ -1,8 +1,8 @@
 /** The body of a request to the services process, with what is known of it at its end. */
-import type { PutOptions } from '../../bindings/bucket/engine.js';
 import type { Channel } from '../../protocol/channel.js';
 import { detached } from '../../quotas/guarded.js';
 import { ApplicationSignal } from '../messages.js';
+import type { AtEnd } from './calls.js';
 import type { OutgoingCall } from './outgoing-call.js';
 
 /**
@@ -11,20 +11,15 @@ import type { OutgoingCall } from './outgoing-call.js';
  *
  * @param atEnd called when the body was read to its end: the other end gets the result before the end of the body
  */
-export function sendBody(
-  channel: Channel,
-  call: OutgoingCall,
-  body: AsyncIterable<Uint8Array>,
-  atEnd?: PutOptions['transferChecksum'],
-): void {
+export function sendBody(channel: Channel, call: OutgoingCall, body: AsyncIterable<Uint8Array>, atEnd?: AtEnd): void {
   const source = body[Symbol.asyncIterator]();
   const iterator: AsyncIterator<Uint8Array> = {
     async next() {
       try {
         const result = await source.next();
         if (result.done === true && atEnd !== undefined) {
-          const checksum = await atEnd();
-          channel.signal(call.exchange.id, ApplicationSignal.Trailer, JSON.stringify({ checksum }));
+          const trailer = { result: await atEnd() };
+          channel.signal(call.exchange.id, ApplicationSignal.Trailer, JSON.stringify(trailer));
         }
         return result;
       } catch (error) {

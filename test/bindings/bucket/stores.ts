@@ -8,10 +8,9 @@ import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { bucketService } from '../../../src/bindings/bucket/service.js';
 import type { StoreBucket } from '../../../src/bindings/bucket/types.js';
 import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
-import { remoteDirectory } from '../../../src/services/remote/remote-buckets.js';
 import { RemoteServices } from '../../../src/services/remote/remote-service.js';
 import type { Storage } from '../../../src/storage/storage.js';
-import { remotePair } from '../../services/remote/pair.js';
+import { remoteBuckets, remotePair } from '../../services/remote/pair.js';
 import { servedObjects } from '../../services/remote/served.js';
 import { type BucketsOptions, bucketsOf, openBuckets } from './open-buckets.js';
 
@@ -62,7 +61,7 @@ async function openRemote(storage: Storage, name: string): Promise<Omit<Store, '
     limits: () => LIMITS,
     isSafe: () => false,
   });
-  return { storage, engine: await remoteDirectory(link, 'acme').open(name), bucket: hostBucket(service) };
+  return { storage, engine: await remoteBuckets(link, 'acme').open(name), bucket: hostBucket(service) };
 }
 
 const LIMITS = resolveLimits();

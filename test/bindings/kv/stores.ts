@@ -2,11 +2,15 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { KvEngine } from '../../../src/bindings/kv/engine.js';
+import { KV_CONTRACT } from '../../../src/bindings/kv/contract.js';
+import type { KvDirectory, KvEngine } from '../../../src/bindings/kv/engine.js';
 import { hostKv } from '../../../src/bindings/kv/host-kv.js';
 import { kvService } from '../../../src/bindings/kv/service.js';
 import type { KvNamespace } from '../../../src/bindings/kv/types.js';
+import { remoteDirectory } from '../../../src/services/remote/contract-client.js';
 import type { Storage } from '../../../src/storage/storage.js';
+import { remotePair } from '../../services/remote/pair.js';
+import { servedObjects } from '../../services/remote/served.js';
 import { temporaryDirectory } from '../bucket/stores.js';
 import { closeNamespaces, namespacesOf, openNamespaces } from './open-namespaces.js';
 
@@ -20,7 +24,8 @@ export interface Store {
   readonly clock: { now: number };
 }
 
-const STORE_KINDS = ['LevelDB', 'memory'] as const;
+/** 'remote': in memory, and used over a connection. */
+const STORE_KINDS = ['LevelDB', 'memory', 'remote'] as const;
 export type StoreKind = (typeof STORE_KINDS)[number];
 
 export const START = Date.parse('2026-01-02T03:04:05.678Z');
@@ -30,16 +35,28 @@ export const START_SECONDS = Math.floor(START / 1000);
 /** A store of its own, with a clock that the test may move. */
 export async function openStore(t: ExecutionContext, kind: StoreKind): Promise<Store> {
   const clock = { now: START };
-  const location = kind === 'memory' ? ':memory:' : await temporaryDirectory(t);
+  const location = kind === 'LevelDB' ? await temporaryDirectory(t) : ':memory:';
   const storage = await openNamespaces(location, { now: () => clock.now });
   t.teardown(() => closeNamespaces(storage));
-  return openNamespace(storage, 'sessions', clock);
+  return openNamespace(kind, storage, 'sessions', clock);
 }
 
-async function openNamespace(storage: Storage, name: string, clock: { now: number }): Promise<Store> {
-  const engine = await namespacesOf(storage, 'acme').open(name);
+async function openNamespace(kind: StoreKind, storage: Storage, name: string, clock: { now: number }): Promise<Store> {
+  const directory = kind === 'remote' ? remoteNamespaces(storage) : namespacesOf(storage, 'acme');
+  const engine = await directory.open(name);
   const kv = hostKv(kvService(async () => engine, { now: () => clock.now }));
   return { storage, engine, kv, clock };
+}
+
+function remoteNamespaces(storage: Storage): KvDirectory {
+  const noBuckets = (): never => {
+    throw new TypeError('There are no buckets');
+  };
+  const { link } = remotePair({
+    ...servedObjects(storage, noBuckets),
+    directoryOf: (_row, account) => namespacesOf(storage, account),
+  });
+  return remoteDirectory(link, 'kv', KV_CONTRACT, 'acme');
 }
 
 /** Opening a directory waits for the disk often, so the tests of a file share one, and each has a namespace of its own. */
@@ -48,7 +65,7 @@ const directory = join(tmpdir(), `edgehost-kv-test-${process.pid}`);
 let namespaces = 0;
 
 function sharedStorage(kind: StoreKind): Promise<Storage> {
-  const opening = shared.get(kind) ?? openNamespaces(kind === 'memory' ? ':memory:' : directory, { now: () => START });
+  const opening = shared.get(kind) ?? openNamespaces(kind === 'LevelDB' ? directory : ':memory:', { now: () => START });
   shared.set(kind, opening);
   return opening;
 }
@@ -57,7 +74,7 @@ function sharedStorage(kind: StoreKind): Promise<Storage> {
 export function contract(title: string, run: (t: ExecutionContext, store: Store) => Promise<void>): void {
   const macro = test.macro<[StoreKind]>({
     exec: async (t, kind) =>
-      run(t, await openNamespace(await sharedStorage(kind), `namespace-${namespaces++}`, { now: START })),
+      run(t, await openNamespace(kind, await sharedStorage(kind), `namespace-${namespaces++}`, { now: START })),
     title: (_, kind) => `${kind}: ${title}`,
   });
   for (const kind of STORE_KINDS) test(macro, kind);

@@ -6,14 +6,13 @@ import type { Service } from '../../../src/bindings/service.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import type { CallWork } from '../../../src/quotas/host/call-work.js';
 import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
-import { remoteDirectory } from '../../../src/services/remote/remote-buckets.js';
 import { RemoteLink } from '../../../src/services/remote/remote-link.js';
 import { RemoteServices } from '../../../src/services/remote/remote-service.js';
 import type { ServedObjects } from '../../../src/services/remote/serve/served-objects.js';
 import { bucketsOf, openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { sampleBytes, temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { countedWork } from '../../bindings/counted-work.js';
-import { type SocketServices, socketServices } from './pair.js';
+import { remoteBuckets, type SocketServices, socketServices } from './pair.js';
 import { servedObjects } from './served.js';
 
 interface Socketed {
@@ -59,7 +58,7 @@ test('a large object goes there and back over a socket', async t => {
 test('the chunks of an object belong to their reader, who may transfer them', async t => {
   const { link } = await open(t);
   const bytes = sampleBytes(1_000_000);
-  const bucket = await remoteDirectory(link, 'acme').open('files');
+  const bucket = await remoteBuckets(link, 'acme').open('files');
   await bucket.put('large', bytes, {});
   const received = await Promise.all(
     Array.from({ length: 4 }, async () => {
@@ -132,7 +131,7 @@ test('a read that is lost twice rejects', async t => {
 
 test('a body that is on its way when the connection is lost fails, in both directions', async t => {
   const { link, services } = await open(t);
-  const bucket = await remoteDirectory(link, 'acme').open('files');
+  const bucket = await remoteBuckets(link, 'acme').open('files');
   await bucket.put('large', sampleBytes(3_000_000), {});
   const outcome = await bucket.get('large', {});
   if (outcome.kind !== 'found') throw new Error(outcome.kind);
@@ -167,7 +166,7 @@ test('a body that is on its way when the connection is lost fails, in both direc
 
 test('a source of a body that fails fails the call with its own error, and nothing is stored', async t => {
   const { link } = await open(t);
-  const bucket = await remoteDirectory(link, 'acme').open('files');
+  const bucket = await remoteBuckets(link, 'acme').open('files');
   class OwnError extends Error {}
   const failing = async function* (): AsyncGenerator<Uint8Array> {
     yield sampleBytes(200_000);
@@ -179,7 +178,7 @@ test('a source of a body that fails fails the call with its own error, and nothi
 
 test('a stream that is read slowly holds back its sender', async t => {
   const { link } = await open(t);
-  const bucket = await remoteDirectory(link, 'acme').open('files');
+  const bucket = await remoteBuckets(link, 'acme').open('files');
   await bucket.put('large', sampleBytes(30_000_000), {});
   const outcome = await bucket.get('large', {});
   if (outcome.kind !== 'found') throw new Error(outcome.kind);
@@ -227,7 +226,7 @@ test('arguments that no frame can hold are refused, and the connection stays', a
 
 test('a bucket that was deleted stays deleted for those who have it, though there is another of its name', async t => {
   const { link, services } = await open(t);
-  const directory = remoteDirectory(link, 'acme');
+  const directory = remoteBuckets(link, 'acme');
   const first = await directory.open('files');
   await directory.delete('files');
   const second = await directory.open('files');
@@ -243,7 +242,7 @@ test('both ends count what they do for a customer of the application', async t =
   const there = countedWork();
   const { link } = await open(t, real => ({ ...real, workOf: (): CallWork => there }));
   const here = countedWork();
-  const bucket = await remoteDirectory(link, 'acme').open('files');
+  const bucket = await remoteBuckets(link, 'acme').open('files');
   const stream = async function* (): AsyncGenerator<Uint8Array> {
     for (let at = 0; at < 10; at++) yield sampleBytes(100_000);
   };

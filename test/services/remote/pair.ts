@@ -1,9 +1,12 @@
 /** The two ends of a connection between an application and the services process, in one process. Programs that run without ava import it, too. */
 import { createConnection, createServer, type Socket } from 'node:net';
+import { BUCKET_CONTRACT } from '../../../src/bindings/bucket/contract.js';
+import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
 import { Channel, type ChannelOwner } from '../../../src/protocol/channel.js';
 import { loopback } from '../../../src/protocol/loopback.js';
 import { socketTransport, type Transport } from '../../../src/protocol/transport.js';
 import { CONNECTION_BOUNDS } from '../../../src/services/connection-bounds.js';
+import { remoteDirectory } from '../../../src/services/remote/contract-client.js';
 import { RemoteLink } from '../../../src/services/remote/remote-link.js';
 import { RemoteServer } from '../../../src/services/remote/serve/remote-server.js';
 import type { ServedObjects } from '../../../src/services/remote/serve/served-objects.js';
@@ -118,4 +121,9 @@ export function remotePair(objects: ServedObjects): Pair {
   const served = serve(far, objects);
   const application = applicationChannel(near);
   return { ...served, application, link: new RemoteLink(async () => application) };
+}
+
+/** The buckets of the account, over the connection. */
+export function remoteBuckets(link: RemoteLink, account: string): BucketDirectory {
+  return remoteDirectory(link, 'bucket', BUCKET_CONTRACT, account);
 }

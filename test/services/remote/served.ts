@@ -1,7 +1,7 @@
 /** The objects of a storage with buckets, as the services process serves them. */
 import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
-import { bindingDirectories } from '../../../src/bindings/registry.js';
+import { REGISTRY } from '../../../src/bindings/registry.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { localStore } from '../../../src/services/local-store.js';
 import { ConsumerSeats } from '../../../src/services/remote/serve/consumer-seats.js';
@@ -33,11 +33,10 @@ export function servedObjects(
     store,
     usage: new KeptUsage({ store: new UsageStore(records), meter, now: Date.now }),
     counters: new RequestCounters(store.sublevel('counts')),
-    directories: {
-      ...bindingDirectories(() => {
-        throw new TypeError('No such service');
-      }),
-      buckets,
+    rows: REGISTRY.rows,
+    directoryOf: (row, account) => {
+      if (row !== bucketBinding) throw new TypeError('No such service');
+      return buckets(account);
     },
     seats: new ConsumerSeats(),
     locks: new KeyedMutex(),

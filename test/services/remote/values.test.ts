@@ -1,6 +1,10 @@
 import { inspect } from 'node:util';
 import test from 'ava';
-import { BucketError } from '../../../src/bindings/bucket/errors.js';
+import { BUCKET_ERRORS, BucketError } from '../../../src/bindings/bucket/errors.js';
+import { KV_ERRORS } from '../../../src/bindings/kv/errors.js';
+import { QUEUE_ERRORS } from '../../../src/bindings/queue/errors.js';
+import { REGISTRY } from '../../../src/bindings/registry.js';
+import { SQL_ERRORS } from '../../../src/bindings/sql/errors.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { packHead, packValue, unpackValue } from '../../../src/services/remote/packets.js';
 
@@ -125,4 +129,27 @@ test('an error that is its own cause ends', t => {
   const error = new Error('round');
   error.cause = error;
   t.like(across(error), { message: 'round', cause: { cause: { message: 'round' } } });
+});
+
+const CODES = [BUCKET_ERRORS, KV_ERRORS, QUEUE_ERRORS, SQL_ERRORS].flatMap(table => Object.keys(table).map(Number));
+
+test('an error of a binding is made again by the row that its code is one of', t => {
+  for (const code of CODES) {
+    const rows = REGISTRY.rows.filter(row => row.errorFrom?.(code, 'text') !== undefined);
+    t.is(rows.length, 1, String(code));
+    const error = across(rows[0]?.errorFrom?.(code, 'text'));
+    t.is(Object(error).constructor, rows[0]?.errorFrom?.(code, 'text')?.constructor);
+    t.like(error, { code, message: 'text' });
+    t.not(rows[0]?.errorStatus?.(error), undefined);
+  }
+  t.is(REGISTRY.errorFrom(1, 'text'), undefined);
+  t.is(REGISTRY.errorFrom('10001', 'text'), undefined);
+});
+
+test('a row that has errors of its own makes them again', t => {
+  const without = REGISTRY.rows.filter(row => row.errorStatus !== undefined && row.errorFrom === undefined);
+  t.deepEqual(
+    without.map(({ name }) => name),
+    [],
+  );
 });

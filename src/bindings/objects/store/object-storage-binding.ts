@@ -2,6 +2,7 @@
 import type { BindingHost, ImplicitBinding } from '../../binding.js';
 import { ServiceId } from '../../service-id.js';
 import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-calls.js';
+import { OBJECT_STORAGE_CONTRACT } from './contract.js';
 import { type ObjectDirectory, objectDirectory } from './object-directory.js';
 import { objectStorageOwner } from './object-storage-owner.js';
 import { type ObjectStore, objectStoreOf } from './object-store.js';
@@ -36,6 +37,7 @@ export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
     [SQL_ROLLBACK]: METHOD,
   },
   storage: objectStorageOwner,
+  directory: OBJECT_STORAGE_CONTRACT,
   share({ storage }: BindingHost) {
     let store: ObjectStore | undefined;
     return {

@@ -1,11 +1,7 @@
-/** How each call whose body, if any, is part of its values is answered. */
-import type { BucketDirectory } from '../../../bindings/bucket/engine.js';
+/** How each call of calls.ts is answered. */
 import type { AccountChange } from '../../account-changes.js';
 import type { HostStore } from '../../host-store.js';
-import type { ValueCalls } from '../calls.js';
-import { bindingHandlers } from './binding-handlers.js';
-import type { ServedBuckets } from './served-buckets.js';
-import { databaseHandlers } from './served-databases.js';
+import type { CallName } from '../calls.js';
 import { ServedLevels } from './served-levels.js';
 import type { ServedLocks } from './served-locks.js';
 import type { ServedObjects } from './served-objects.js';
@@ -16,7 +12,6 @@ import type { ValueHandlers } from './value-handlers.js';
 
 /** The parts of one connection that have a state of their own. */
 export interface ConnectionParts {
-  readonly buckets: ServedBuckets;
   readonly queues: ServedQueues;
   readonly removals: ServedRemovals;
   readonly announce: (change: AccountChange) => Promise<void>;
@@ -29,22 +24,13 @@ export interface ConnectionParts {
 }
 
 export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): ValueHandlers {
-  const { store, workOf } = objects;
   return {
-    ...storeHandlers(store, parts),
+    ...storeHandlers(objects.store, parts),
     ...countingHandlers(objects),
-    ...bucketHandlers(parts, account => workOf?.(account)),
-    ...bindingHandlers(objects, parts.queues),
-    ...databaseHandlers(objects),
   };
 }
 
-type BucketCall = Extract<keyof ValueCalls, `bucket.${string}` | `directory.${string}`>;
-type CountingCall = Extract<keyof ValueCalls, `usage.${string}` | `counts.${string}`>;
-type StoreCall = Exclude<
-  keyof ValueCalls,
-  BucketCall | CountingCall | `${'kv' | 'cache' | 'queue' | 'sql' | 'objectStorage'}.${string}`
->;
+type CountingCall = Extract<CallName, `usage.${string}` | `counts.${string}`>;
 
 function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandlers, CountingCall> {
   return {
@@ -59,7 +45,7 @@ function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandler
 function storeHandlers(
   store: HostStore,
   { removals, announce, services, locks, owners, onChange }: ConnectionParts,
-): Pick<ValueHandlers, StoreCall> {
+): Omit<ValueHandlers, CountingCall> {
   const { records, secretsKey } = store;
   const levels = new ServedLevels(store, onChange);
   return {
@@ -122,38 +108,5 @@ function storeHandlers(
     'level.compact': (name, from, to) => levels.compact(name, from, to),
     'service.open': (number, address) => services.open(number, address),
     'service.close': number => services.close(number),
-  };
-}
-
-function bucketHandlers(
-  { buckets }: ConnectionParts,
-  workOf: NonNullable<ServedObjects['workOf']>,
-): Pick<ValueHandlers, BucketCall> {
-  const directory = (account: string): BucketDirectory => buckets.directory(account);
-  return {
-    'directory.open': async (account, name) => buckets.opened(account, await directory(account).open(name)),
-    'directory.find': async (account, name) => {
-      const engine = await directory(account).find(name);
-      return engine === null ? null : buckets.opened(account, engine);
-    },
-    'directory.create': async (account, name, storageClass) => {
-      const options = storageClass === undefined ? {} : { storageClass };
-      return (await directory(account).create(name, options)).created;
-    },
-    'directory.delete': async (account, name) => void (await directory(account).delete(name)),
-    'directory.list': account => directory(account).list(),
-    'bucket.head': async (at, key) => (await buckets.of(at)).head(key, workOf(at.account)),
-    'bucket.delete': async (at, keys) => void (await (await buckets.of(at)).delete(keys, workOf(at.account))),
-    'bucket.list': async (at, query) => (await buckets.of(at)).list(query, workOf(at.account)),
-    'bucket.createUpload': async (at, key, options) =>
-      (await buckets.of(at)).createUpload(key, options, workOf(at.account)),
-    'bucket.completeUpload': async (at, key, uploadId, named, options) =>
-      (await buckets.of(at)).completeUpload(key, uploadId, named, options, workOf(at.account)),
-    'bucket.abortUpload': async (at, key, uploadId) =>
-      void (await (await buckets.of(at)).abortUpload(key, uploadId, workOf(at.account))),
-    'bucket.findCompleted': async (at, key, uploadId) => (await buckets.of(at)).findCompleted(key, uploadId),
-    'bucket.findUpload': async (at, key, uploadId) => (await buckets.of(at)).findUpload(key, uploadId),
-    'bucket.listParts': async (at, uploadId, after, limit) => (await buckets.of(at)).listParts(uploadId, after, limit),
-    'bucket.listUploads': async (at, query) => (await buckets.of(at)).listUploads(query),
   };
 }

@@ -8,9 +8,8 @@ import type { Exchange } from '../../../protocol/exchange.js';
 import { detached } from '../../../quotas/guarded.js';
 import { ApplicationSignal } from '../../messages.js';
 import { CALLS_AT_ONCE, MAX_PACKET_BYTES, unpackValue } from '../packets.js';
-import { answerBodyCall, isBodyCall } from './body-calls.js';
+import { ContractServer, type ServedMethod } from './contract-server.js';
 import { type ConnectionParts, valueHandlers } from './handlers.js';
-import { ServedBuckets } from './served-buckets.js';
 import { ServedCall } from './served-call.js';
 import { ServedLocks } from './served-locks.js';
 import type { ServedObjects } from './served-objects.js';
@@ -24,14 +23,14 @@ export class RemoteServer {
   readonly #objects: ServedObjects;
   readonly #parts: ConnectionParts;
   readonly #handlers: ValueHandlers;
+  readonly #contracts: ContractServer;
 
   constructor(channel: Channel, objects: ServedObjects) {
     this.#channel = channel;
     this.#objects = objects;
     const announce: ConnectionParts['announce'] = change => objects.announce(channel, change);
     this.#parts = {
-      buckets: new ServedBuckets(account => objects.directories.buckets(account)),
-      queues: new ServedQueues(account => objects.directories.queues(account), objects.seats),
+      queues: new ServedQueues(objects.seats),
       announce,
       removals: new ServedRemovals(objects, announce),
       services: new ServedServices(objects.service),
@@ -40,21 +39,28 @@ export class RemoteServer {
       owners: new Set(),
     };
     this.#handlers = valueHandlers(objects, this.#parts);
+    const { rows, directoryOf, workOf } = objects;
+    this.#contracts = new ContractServer({ rows, directoryOf, workOf, tracked: this.#parts.queues.tracked });
   }
 
   /** The application has opened an exchange of the kind ApplicationOpens.Remote: as ChannelOwner.onOpen. */
   onOpen(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): void {
     const name = callName(head);
-    if (name === undefined) detached(this.#answerService(exchange, head, body, isComplete));
-    else if (isBodyCall(name)) detached(this.#answerBodyCall(exchange, head, body, isComplete));
-    else detached(this.#answerValue(exchange, head, body, isComplete));
+    if (name === undefined) {
+      detached(this.#answerService(exchange, head, body, isComplete));
+      return;
+    }
+    const method = this.#contracts.find(name);
+    if (method?.terms.body === undefined) detached(this.#answerValue(exchange, head, body, isComplete));
+    else detached(this.#answerBodyCall(method, exchange, head, body, isComplete));
   }
 
   /** As ChannelOwner.onSignal. */
   onSignal(id: number, kind: number, payload: Buffer): void {
-    if (kind !== ApplicationSignal.Trailer) return;
     const listener = this.#channel.find(id)?.listener;
-    if (listener instanceof ServedCall) listener.trailer = payload.toString();
+    if (!(listener instanceof ServedCall)) return;
+    if (kind === ApplicationSignal.Trailer) listener.trailer = payload.toString();
+    else if (kind === ApplicationSignal.Stop) listener.stop();
   }
 
   /** The connection is closed. */
@@ -89,10 +95,17 @@ export class RemoteServer {
     }
   }
 
-  async #answerBodyCall(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {
+  /** The value is in the head alone. */
+  async #answerBodyCall(
+    method: ServedMethod,
+    exchange: Exchange,
+    head: string,
+    body: Buffer,
+    isComplete: boolean,
+  ): Promise<void> {
     const call = new ServedCall(exchange, '', undefined, body, isComplete);
     try {
-      await answerBodyCall(call, unpackValue(head, NOTHING), this.#parts.buckets, this.#objects);
+      await this.#contracts.answer(call, method, checkedCall(unpackValue(head, NOTHING)));
     } catch (error) {
       call.replyError(error);
     }
@@ -103,9 +116,11 @@ export class RemoteServer {
     try {
       // A call that is here as a whole begins before the next one does, which may need what it opens.
       const bytes = call.body instanceof Uint8Array ? call.body : await wholeBody(call);
-      const [name, ...args] = checkedCall(unpackValue(head, bytes));
-      const handler = handlerOf(this.#handlers, name);
-      call.replyValue(await handler(...args));
+      const value = checkedCall(unpackValue(head, bytes));
+      const [name, ...args] = value;
+      const method = this.#contracts.find(name);
+      if (method !== undefined) await this.#contracts.answer(call, method, value);
+      else call.replyValue(await handlerOf(this.#handlers, name)(...args));
     } catch (error) {
       call.replyError(error);
     }

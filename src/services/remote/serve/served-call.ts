@@ -17,6 +17,8 @@ export class ServedCall extends ExchangeIo implements ServiceCall {
   /** What the application knows of the body when it was read to its end: JSON. */
   trailer: string | undefined;
   readonly #exchange: Exchange;
+  #stop: AbortController | undefined;
+  #isStopped = false;
 
   /**
    * @param body the whole body, a view that is valid during the call; or null: there is none
@@ -29,6 +31,23 @@ export class ServedCall extends ExchangeIo implements ServiceCall {
     this.args = args;
     if (isComplete) this.body = body === null ? null : new Uint8Array(body);
     else this.body = this.chunks();
+  }
+
+  /** Fires when the call is to wait no more, and when the application has given it up. */
+  get stopSignal(): AbortSignal {
+    this.#stop ??= new AbortController();
+    if (this.#isStopped) this.stop();
+    return this.#stop.signal;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#stop?.abort(new Error('The call waits no more'));
+  }
+
+  override onFail(reason: string): void {
+    super.onFail(reason);
+    this.stop();
   }
 
   replyValue(value: unknown): void {

@@ -1,5 +1,5 @@
 /** What the services process has for the applications: the real objects behind the calls of calls.ts. */
-import type { BindingDirectories } from '../../../bindings/registry.js';
+import type { BindingBase } from '../../../bindings/binding.js';
 import type { Service } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
@@ -25,8 +25,10 @@ export interface ServedCounters {
 
 export interface ServedObjects {
   readonly store: HostStore;
-  /** Buckets, namespaces, caches and queues. */
-  readonly directories: BindingDirectories;
+  /** The rows whose directories the application may call, when they have a contract. */
+  readonly rows: readonly BindingBase[];
+  /** Returns the account's directory of such a row: `shared.of(account)`. */
+  readonly directoryOf: (row: BindingBase, account: string) => object;
   /** Who of the applications consumes which queue. */
   readonly seats: ConsumerSeats;
   /** What applications hold locks of. */

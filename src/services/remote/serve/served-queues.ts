@@ -1,17 +1,11 @@
-/** The queues that one application administers and receives from. What it has received and not settled goes back when it is gone. */
-import type {
-  ClaimedMessage,
-  QueueDirectory,
-  QueueEngine,
-  ReceiveRequest,
-  SettleRequest,
-} from '../../../bindings/queue/broker.js';
-import { QueueError } from '../../../bindings/queue/errors.js';
+/** The messages that one application has received from queues. They go back when it is gone before it has settled them. */
+import type { ClaimedMessage, QueueEngine, ReceiveRequest, SettleRequest } from '../../../bindings/queue/broker.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import { MAX_TIMER_MS } from '../../../quotas/max-timer.js';
-import type { NamedAddress } from '../calls.js';
+import type { EngineAddress } from '../calls.js';
 import type { ConsumerSeats } from './consumer-seats.js';
+import type { TrackedMethod } from './contract-server.js';
 
 /** Messages of one receive that are not settled. */
 interface Batch {
@@ -23,62 +17,50 @@ interface Batch {
 }
 
 export class ServedQueues {
-  readonly #directories: (account: string) => QueueDirectory;
   readonly #seats: ConsumerSeats;
   readonly #batches = new Map<string, Batch>();
-  /** Receives that wait, by their receipts. */
-  readonly #receiving = new Map<number, AbortController>();
   #isClosed = false;
+  /** In place of the methods of queues. */
+  readonly tracked: ReadonlyMap<string, TrackedMethod> = new Map<string, TrackedMethod>([
+    // The contract has the types of the arguments.
+    [
+      'queue.engine.receive',
+      (at, queue, [request]) => this.#receive(at, queue as QueueEngine, request as ReceiveRequest),
+    ],
+    [
+      'queue.engine.settle',
+      async (_at, queue, args) => {
+        const [request, work] = args as Parameters<QueueEngine['settle']>;
+        const result = await (queue as QueueEngine).settle(request, work);
+        this.#settledAll(request);
+        return result;
+      },
+    ],
+  ]);
 
-  constructor(directories: (account: string) => QueueDirectory, seats: ConsumerSeats) {
-    this.#directories = directories;
+  constructor(seats: ConsumerSeats) {
     this.#seats = seats;
   }
 
-  directory(account: string): QueueDirectory {
-    return this.#directories(account);
-  }
-
-  /** Rejects with QueueError 10206 when there is none of the name. */
-  async of({ account, name }: NamedAddress): Promise<QueueEngine> {
-    const queue = await this.#directories(account).find(name);
-    if (queue === null) throw new QueueError('open', 10206, `there is no queue "${name.slice(0, 100)}"`);
-    return queue;
-  }
-
-  async receive(
-    address: NamedAddress,
-    receipt: number,
-    request: Omit<ReceiveRequest, 'signal'>,
+  /** One application at a time receives from a queue: the others wait until it has no batch and waits for none, or is gone. */
+  async #receive(
+    { account, name }: EngineAddress,
+    queue: QueueEngine,
+    request: ReceiveRequest,
   ): Promise<readonly ClaimedMessage[]> {
-    const controller = new AbortController();
-    const { signal } = controller;
-    const seat = `${address.account}/${address.name}`;
-    this.#receiving.set(receipt, controller);
+    request.signal.throwIfAborted();
+    const seat = `${account}/${name}`;
+    await this.#seats.enter(seat, this, request.signal);
     try {
-      const queue = await this.of(address);
-      await this.#seats.enter(seat, this, signal);
-      try {
-        const messages = await queue.receive({ ...request, signal });
-        this.#keep({ seat, queue, leases: new Set(messages.map(({ leaseId }) => leaseId)) }, request.leaseMs);
-        return messages;
-      } finally {
-        this.#seats.leave(seat, this);
-      }
-    } catch (error) {
-      if (signal.aborted) return [];
-      throw error;
+      const messages = await queue.receive(request);
+      this.#keep({ seat, queue, leases: new Set(messages.map(({ leaseId }) => leaseId)) }, request.leaseMs);
+      return messages;
     } finally {
-      this.#receiving.delete(receipt);
+      this.#seats.leave(seat, this);
     }
   }
 
-  stopReceiving(receipt: number): undefined {
-    this.#receiving.get(receipt)?.abort(new Error('Nothing more is received'));
-  }
-
-  /** The application has settled these. */
-  settled({ acks = [], retries = [], releases = [] }: SettleRequest): void {
+  #settledAll({ acks = [], retries = [], releases = [] }: SettleRequest): void {
     for (const lease of acks) this.#settled(lease);
     for (const { leaseId } of retries) this.#settled(leaseId);
     for (const lease of releases) this.#settled(lease);
@@ -87,7 +69,6 @@ export class ServedQueues {
   /** The application is gone. */
   close(): void {
     this.#isClosed = true;
-    for (const controller of this.#receiving.values()) controller.abort(new Error('The application is gone'));
     for (const batch of new Set(this.#batches.values())) this.#giveBack(batch);
     this.#seats.drop(this);
   }

@@ -1,0 +1,28 @@
+/** How key-value namespaces are used from another process. */
+import { directoryContract, engineContract } from '../contract.js';
+import type { KvDirectory, KvEngine } from './engine.js';
+import { kvError } from './errors.js';
+
+const NAMESPACE = engineContract<KvEngine, 'name', undefined>({
+  methods: {
+    get: { isSafe: true, work: 1, answer: 'content' },
+    getMany: { isSafe: true, work: 1, answer: 'contents' },
+    put: { body: 1, options: 2, work: 3 },
+    delete: { work: 1 },
+    list: { isSafe: true, work: 1 },
+  },
+  state: () => undefined,
+  local: ({ name }) => ({ name }),
+  missing: name => kvError('GET', 20002, `There is no namespace "${name}".`),
+});
+
+export const KV_CONTRACT = directoryContract<KvDirectory>({
+  methods: {
+    open: { isSafe: true, opens: true },
+    find: { isSafe: true, opens: true },
+    create: {},
+    delete: {},
+    list: { isSafe: true },
+  },
+  engine: NAMESPACE,
+});
