@@ -8,6 +8,7 @@ import { remoteDirectory } from '../../../src/services/remote/contract-client.js
 import { RemoteLink } from '../../../src/services/remote/remote-link.js';
 import { openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
+import { countedWork } from '../../bindings/counted-work.js';
 import {
   type Calls,
   COUNTERS_CONTRACT,
@@ -16,7 +17,6 @@ import {
   createCounters,
   storedCounterBinding,
 } from '../../bindings/counter/counter-store.js';
-import { countedWork } from '../../bindings/counted-work.js';
 import { type SocketServices, socketServices } from './pair.js';
 import { servedObjects } from './served.js';
 
@@ -80,7 +80,7 @@ contract('an engine is opened, found and deleted', async (t, { counters }) => {
   t.is(await counters.find('hits'), null);
   const hits = await counters.open('hits');
   t.is(hits.name, 'hits');
-  t.is(hits.id, (await counters.find('hits'))?.id);
+  t.is((await counters.find('hits'))?.id, hits.id);
   await counters.delete('hits');
   t.is(await counters.find('hits'), null);
   await t.throwsAsync(counters.delete('hits'), { instanceOf: RangeError, message: 'There is no counter "hits"' });
