@@ -1,5 +1,5 @@
 // Bundles what runs in a cell: the guest realm's code into one script, dist/src/isolate/guest.bundle.js, the host realm's of an isolate's thread
-// into worker.bundle.cjs, the main thread's into dist/src/pool/cell-main.bundle.cjs, and the program that starts cells into launch-main.bundle.cjs.
+// into worker.bundle.cjs, the main thread's into dist/src/pool/cell/cell-main.bundle.cjs, and the program that starts cells into launch-main.bundle.cjs.
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -19,7 +19,7 @@ const ownRequire = {
 };
 
 // In a cell Piscina is part of our own files, its thread's side too.
-const OWN_THREAD = ["(__dirname, 'worker.js')", "(__dirname, '../isolate/worker.bundle.cjs')"];
+const OWN_THREAD = ["(__dirname, 'worker.js')", "(__dirname, '../../isolate/worker.bundle.cjs')"];
 const ownThread = {
   name: 'own-thread',
   setup({ onLoad }) {
@@ -73,8 +73,11 @@ writeFileSync(
 // for the few scripts that need one. One file for the main thread of a cell too, which is up sooner so.
 await bundle({ stdin: { contents: THREAD, resolveDir: 'dist/src/isolate' } }, 'dist/src/isolate/worker.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/isolate/parser.js'] }, 'dist/src/isolate/parser.bundle.cjs');
-await bundle({ entryPoints: ['dist/src/pool/cell-main.js'] }, 'dist/src/pool/cell-main.bundle.cjs');
-await bundle({ entryPoints: ['dist/src/pool/launch-main.js'] }, 'dist/src/pool/launch-main.bundle.cjs');
+await bundle({ entryPoints: ['dist/src/pool/cell/cell-main.js'] }, 'dist/src/pool/cell/cell-main.bundle.cjs');
+await bundle(
+  { entryPoints: ['dist/src/pool/launcher/launch-main.js'] },
+  'dist/src/pool/launcher/launch-main.bundle.cjs',
+);
 writeFileSync('dist/src/isolate/LICENSES.txt', licensesOf(metafiles, '.'));
 
 // tsc leaves what is written by hand where it is.

@@ -107,7 +107,7 @@ const SLOW = [
   'host/events/cron',
   'bindings/bucket/list',
   'limits/pool-work',
-  'pool/launch/launcher',
+  'pool/launcher/launcher',
   'host/ingress/websocket/client-sockets',
   'host/ingress/response-head',
   'host/objects/names',

@@ -4,7 +4,7 @@
  */
 import childProcess, { type ChildProcess } from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
-import { Launcher } from '../../src/pool/launch/launcher.js';
+import { Launcher } from '../../src/pool/launcher/launcher.js';
 import type { SpawnedProcess } from '../../src/pool/sandbox/spawn.js';
 import { startsCell } from './commands.js';
 

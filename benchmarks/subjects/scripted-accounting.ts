@@ -6,7 +6,7 @@ import process from 'node:process';
 import { slotOf } from '../../src/host/function-slot.js';
 import { Invocation } from '../../src/host/invocation/invocation.js';
 import type { InvocationContext } from '../../src/host/invocation/invocation-context.js';
-import type { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import type { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { HostOpens } from '../../src/protocol/messages.js';
 import type { BenchmarkContext } from '../benchmark.js';

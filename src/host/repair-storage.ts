@@ -1,7 +1,7 @@
 /** Repairs a storage directory, for the command and for applications. */
 import { REGISTRY } from '../bindings/registry.js';
 import { damagedDatabases } from '../bindings/sql/store/damaged-databases.js';
-import { EngineWalls } from '../pool/engine/engine-walls.js';
+import { EngineWalls } from '../pool/sandbox/engine-walls.js';
 import { tellOption } from '../quotas/option-functions.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { describe } from '../quotas/schema/describe.js';

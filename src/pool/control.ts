@@ -5,7 +5,7 @@
 import { FrameType } from '../protocol/frame-layout.js';
 import type { FrameBounds } from '../protocol/frame-reader.js';
 import { ProtocolError } from '../protocol/protocol-error.js';
-import type { LeaseEnd } from './thread-pool.js';
+import type { LeaseEnd } from './cell/thread-pool.js';
 
 export enum Control {
   /** Host to cell, once and first: JSON of CellSettings. */

@@ -1,7 +1,7 @@
 /** The main program of the services process, with the walls around the processes that it starts itself. */
 import { serveDirectory } from '../services/serve-directory.js';
 import { Notices } from '../services/server/notices.js';
-import { EngineWalls } from './engine/engine-walls.js';
+import { EngineWalls } from './sandbox/engine-walls.js';
 import type { SandboxOption } from './sandbox/sandbox.js';
 
 const notices = new Notices();

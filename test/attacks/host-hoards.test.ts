@@ -8,7 +8,7 @@ import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
 import type { Service } from '../../src/bindings/service.js';
 import { ServiceId } from '../../src/bindings/service-id.js';
-import { type InvocationPort, IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { type InvocationPort, IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import { FrameType, HEADER_BYTES, INLINE_BODY_BYTES } from '../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
@@ -19,7 +19,7 @@ import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import { InvocationAccounting } from '../../src/services/calls/accounting.js';
 import { answerCall } from '../../src/services/calls/answer-call.js';
 import { everyService } from '../host/service-entry.js';
-import { IGNORES_ALL } from '../pool/fake-isolate.js';
+import { IGNORES_ALL } from '../pool/host/fake-isolate.js';
 import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 setFlagsFromString('--expose-gc');

@@ -9,13 +9,13 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { missingCompiler } from '../../benchmarks/hijacked/compile-c.js';
-import type { InvocationPort } from '../../src/pool/isolate-handle.js';
-import { descendantsOf } from '../../src/pool/watch/process-tree.js';
+import type { InvocationPort } from '../../src/pool/host/isolate-handle.js';
+import { descendantsOf } from '../../src/pool/processes/process-tree.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';
 import { handler, newHost, nextInvocation } from '../host/new-host.js';
 import { onLinux, unlessMissing } from '../needs.js';
-import { IGNORES_ALL, LOAD_HEAD } from '../pool/fake-isolate.js';
+import { IGNORES_ALL, LOAD_HEAD } from '../pool/host/fake-isolate.js';
 import {
   CELL_MEMORY_MEBIBYTES,
   CGROUPS,
@@ -45,7 +45,7 @@ interface Hoard {
   readonly says: RegExp;
 }
 
-/** More than every slack that a cell has, its own and those of its isolates (src/pool/watch/cell-bounds.ts). */
+/** More than every slack that a cell has, its own and those of its isolates (src/pool/host/cell-usage/cell-bounds.ts). */
 const SLACK_MS = 4000;
 
 /** What all of a cell may hold here is twice of this. */

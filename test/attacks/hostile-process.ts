@@ -6,11 +6,11 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { compileC } from '../../benchmarks/hijacked/compile-c.js';
-import { CellSupervisor } from '../../src/pool/cell-supervisor.js';
-import { type CellProgram, ProcessCell } from '../../src/pool/process-cell.js';
+import { CellSupervisor } from '../../src/pool/host/cell-supervisor.js';
+import { type CgroupParent, findCgroupParent } from '../../src/pool/host/cell-usage/cgroup.js';
+import { type CellProgram, ProcessCell } from '../../src/pool/host/process-cell.js';
 import { findPrograms } from '../../src/pool/sandbox/programs.js';
 import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
-import { type CgroupParent, findCgroupParent } from '../../src/pool/watch/cgroup.js';
 import type { EdgeError } from '../../src/quotas/errors.js';
 import { withFiles } from './native/with-files.js';
 

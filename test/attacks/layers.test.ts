@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import { CELL_ENVIRONMENT } from '../../src/pool/launch/command.js';
+import { CELL_ENVIRONMENT } from '../../src/pool/launcher/command.js';
 import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
 import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import { handler, newHost, textOf } from '../host/new-host.js';

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { sendFilter } from '../../src/pool/launch/command.js';
+import { sendFilter } from '../../src/pool/launcher/command.js';
 import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
 import { BpfProgram, SECCOMP_DATA } from '../../src/pool/sandbox/bpf.js';
 import { ACTIONS } from '../../src/pool/sandbox/cell-filter.js';
@@ -86,7 +86,7 @@ function everything(other?: number): string[] {
     .filter(file => !isOnTheWay(file))
     .map(file => `read=${file}`)
     .concat(
-      [join(ownFolder(), 'pool/cell-main.js'), storage, process.execPath, '/proc/sys/kernel/core_pattern']
+      [join(ownFolder(), 'pool/cell/cell-main.js'), storage, process.execPath, '/proc/sys/kernel/core_pattern']
         .concat('/proc/self/oom_score_adj', '/proc/sysrq-trigger', '/dev/null')
         .map(file => `write=${file}`),
       ['/', '/tmp', '/dev/shm', '/dev', '/proc', ownFolder(), folder].map(name => `folder=${name}`),

@@ -29,7 +29,7 @@ test('hijackCells() puts a native program behind what stands before Node, and in
     childProcess.spawn = spawn;
   });
   const stop = hijackCells({ path: '/tmp/folder/program', args: ['memfd', '1'] });
-  const cell = [process.execPath, '--no-warnings', '/package/pool/cell-main.bundle.cjs'];
+  const cell = [process.execPath, '--no-warnings', '/package/pool/cell/cell-main.bundle.cjs'];
   childProcess.spawn('unshare', ['--net', ...cell], {});
   childProcess.spawn('bwrap', ['--proc', '/proc', '--remount-ro', '/', '--', ...cell], {});
   childProcess.spawn('ls', ['/'], {});

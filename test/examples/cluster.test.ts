@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { EdgeHost } from '../../src/index.js';
-import { descendantsOf } from '../../src/pool/watch/process-tree.js';
+import { descendantsOf } from '../../src/pool/processes/process-tree.js';
 import { ROOT } from '../docs/markdown.js';
 import { unlessMissing } from '../needs.js';
 import { endWith, storageDirectory, titlesIn, until, untilGone } from '../services/process/with-services.js';

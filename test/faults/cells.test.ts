@@ -4,7 +4,7 @@ import process from 'node:process';
 import test from 'ava';
 import type { EdgeHost } from '../../src/index.js';
 import { handler, newHost, textOf } from '../host/new-host.js';
-import { nextCellEnd } from '../pool/cell-events.js';
+import { nextCellEnd } from '../pool/host/cell-events.js';
 
 const FINE = handler('return new Response("fine")');
 

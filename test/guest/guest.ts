@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { Isolate } from '../../src/isolate/isolate.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
-import { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { loopback } from '../../src/protocol/loopback.js';
 import { HostOpens, type LoadAnswer, type LoadHead } from '../../src/protocol/messages.js';

@@ -6,7 +6,7 @@ import { Isolate } from '../../src/isolate/isolate.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
 import { warmUp } from '../../src/isolate/warm-up.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
-import { REALM_FLAGS } from '../../src/pool/cell-flags.js';
+import { REALM_FLAGS } from '../../src/pool/sandbox/cell-flags.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';

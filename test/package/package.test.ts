@@ -56,7 +56,7 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/isolate/guest.bundle.js',
     'dist/src/isolate/parser.bundle.cjs',
     'dist/src/isolate/worker.bundle.cjs',
-    'dist/src/pool/cell-main.bundle.cjs',
+    'dist/src/pool/cell/cell-main.bundle.cjs',
   ]) {
     t.true(paths.includes(path), path);
   }

@@ -1,7 +1,7 @@
 /** Loops inside the engine's own functions, which no thread can be called back from: only the end of their process ends them. */
 import test from 'ava';
 import { handler, newHost, nextInvocation, textOf } from '../host/new-host.js';
-import { nextCellEnd } from './cell-events.js';
+import { nextCellEnd } from './host/cell-events.js';
 
 const NATIVE_LOOPS: readonly (readonly [string, string])[] = [
   ['indexOf of an array-like without end', 'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);'],

@@ -2,7 +2,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Egress } from '../../src/bindings/egress/egress.js';
 import { WatchBlock } from '../../src/isolate/watch-block.js';
-import { IsolateHandle } from '../../src/pool/isolate-handle.js';
+import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import { HostOpens } from '../../src/protocol/messages.js';
 import { portTransport } from '../../src/protocol/transport.js';
 import type { RunResult } from './program.js';

@@ -1,7 +1,7 @@
 /** Events as text: lines for people, or a line of JSON each for programs. */
 import type { InvocationEvent } from '../../host/events.js';
 import { hintAboutGlobal } from '../../host/invocation/missing-globals.js';
-import { printable } from '../../pool/printable.js';
+import { printable } from '../../pool/host/printable.js';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { Paint } from '../terminal/style.js';
 import type { ServerEvent } from './server-event.js';

@@ -1,6 +1,6 @@
 /** An invocation as a person reads it: one line, and one for each line of its log. */
 
-import { printable } from '../../pool/printable.js';
+import { printable } from '../../pool/host/printable.js';
 import { isObject } from '../../quotas/schema/describe.js';
 
 /** Another host may have sent it: what is missing is left out. */

@@ -1,6 +1,7 @@
 /** The cells of one account, of its own or shared with its group. */
-import type { IsolateHandle, LossReason } from '../../pool/isolate-handle.js';
-import type { CellState } from '../../pool/supply/live-cell.js';
+
+import type { CellState } from '../../pool/host/capacity/live-cell.js';
+import type { IsolateHandle, LossReason } from '../../pool/host/isolate-handle.js';
 
 export interface AccountCells {
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START, EDGE_OVERLOADED, or EDGE_CLOSED. */

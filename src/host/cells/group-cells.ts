@@ -2,7 +2,7 @@
  * The cells that the accounts of a group share. Each function has a thread and a realm of its own; each isolate is counted to its account, and
  * what the process itself sends, and its spares, to the group.
  */
-import type { CellSupervisor } from '../../pool/cell-supervisor.js';
+import type { CellSupervisor } from '../../pool/host/cell-supervisor.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { AccountCells } from './account-cells.js';

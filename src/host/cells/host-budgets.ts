@@ -2,10 +2,11 @@
  * What the cells of a host may take in all: memory (option `memoryBytes`), and of what the operating system lets the application have, descriptors and
  * tasks, what is not kept for the application itself. With isolation 'thread' isolates take these from the application, and memory is not bounded.
  */
-import { FEW_LEASES } from '../../pool/cell.js';
-import type { RoomShortage } from '../../pool/isolate-gate.js';
-import { Budget } from '../../pool/supply/budget.js';
-import { CELL, ISOLATE, type ResourceKind, type Resources, THREAD } from '../../pool/supply/resources.js';
+
+import { Budget } from '../../pool/host/capacity/budget.js';
+import { CELL, ISOLATE, type ResourceKind, type Resources, THREAD } from '../../pool/host/capacity/resources.js';
+import { FEW_LEASES } from '../../pool/host/cell.js';
+import type { RoomShortage } from '../../pool/host/isolate-gate.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
 import { descriptorLimit, type SystemLimit, taskLimits } from '../../quotas/host/system-limits.js';
 

@@ -1,17 +1,17 @@
 /** Where the isolates of a host's accounts come from: a process for each account, behind the sandbox, or threads of this one. */
 import process from 'node:process';
-import { type Cell, type CellEvents, type CellOptions, type CellServices, FIRST_LEASES } from '../../pool/cell.js';
-import { CellSupervisor } from '../../pool/cell-supervisor.js';
-import type { GateRoom } from '../../pool/isolate-gate.js';
-import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launch/launcher.js';
-import { ProcessCell } from '../../pool/process-cell.js';
+import type { CellState } from '../../pool/host/capacity/live-cell.js';
+import { CELL, ISOLATE, NOTHING, type Resources, sum, THREAD } from '../../pool/host/capacity/resources.js';
+import { WarmCells } from '../../pool/host/capacity/warm-cells.js';
+import { type Cell, type CellEvents, type CellOptions, type CellServices, FIRST_LEASES } from '../../pool/host/cell.js';
+import { CellSupervisor } from '../../pool/host/cell-supervisor.js';
+import { type CgroupState, cgroupsOfProcess } from '../../pool/host/cell-usage/cgroup.js';
+import type { GateRoom } from '../../pool/host/isolate-gate.js';
+import { ProcessCell } from '../../pool/host/process-cell.js';
+import { ThreadCell } from '../../pool/host/thread-cell.js';
+import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launcher/launcher.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
-import type { CellState } from '../../pool/supply/live-cell.js';
-import { CELL, ISOLATE, NOTHING, type Resources, sum, THREAD } from '../../pool/supply/resources.js';
-import { WarmCells } from '../../pool/supply/warm-cells.js';
-import { ThreadCell } from '../../pool/thread-cell.js';
-import { type CgroupState, cgroupsOfProcess } from '../../pool/watch/cgroup.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';

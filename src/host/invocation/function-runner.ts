@@ -1,8 +1,8 @@
 /** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
 
 import { abortable, delay, race } from 'abort-controller-x';
-import type { IsolateCache } from '../../pool/isolate-cache.js';
-import { IsolateGone, type IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateCache } from '../../pool/host/isolate-cache.js';
+import { IsolateGone, type IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { HAS_OBJECTS, type LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';

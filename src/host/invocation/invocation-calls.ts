@@ -1,7 +1,7 @@
 /** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
 import type { CallChain, CallOrigin } from '../../bindings/service.js';
 import { ServiceId } from '../../bindings/service-id.js';
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import { detached } from '../../quotas/guarded.js';

@@ -9,7 +9,7 @@
  *     any --the isolate says that it is over, or is lost--> over
  */
 
-import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/isolate-handle.js';
+import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import { callerContext } from '../../quotas/caller-context.js';

@@ -4,7 +4,7 @@
  * come over the connection of their answers; others wait themselves.
  */
 import { OPEN_CALL, WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { isObject } from '../../quotas/schema/describe.js';
 

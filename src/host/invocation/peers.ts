@@ -2,7 +2,7 @@
  * The ends of calls between functions, and the objects that they pass by reference. An object stays in the realm of the invocation that has sent it;
  * others have numbers for it, which belong to their isolate and end with the invocation that got them.
  */
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { InvocationAddress } from '../services/remote-function.js';

@@ -1,5 +1,5 @@
 /** The end of an isolate of objects whose place the next version takes: when what it has begun is answered. */
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { guarded } from '../../quotas/guarded.js';
 
 /** How long events may take to be answered, while those that come wait for the next version. */

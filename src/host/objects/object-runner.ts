@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
 import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/calls.js';
 import { namespaceKey } from '../../bindings/objects/object-id.js';
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';

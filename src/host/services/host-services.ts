@@ -5,8 +5,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
-import { type CellConnections, type CellServices, FIRST_LEASES } from '../../pool/cell.js';
-import type { IsolateHandle, SpliceLine } from '../../pool/isolate-handle.js';
+import { type CellConnections, type CellServices, FIRST_LEASES } from '../../pool/host/cell.js';
+import type { IsolateHandle, SpliceLine } from '../../pool/host/isolate-handle.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';

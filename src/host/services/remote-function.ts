@@ -1,7 +1,7 @@
 /** A function whose calls the process of the services answers: its invocations are announced there, and their totals come back. */
 
 import type { CallOrigin } from '../../bindings/service.js';
-import type { IsolateHandle } from '../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { CallerContext } from '../../quotas/caller-context.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';

@@ -5,7 +5,7 @@ import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { guarded } from '../../quotas/guarded.js';
 import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
-import { sendFilter } from '../launch/command.js';
+import { sendFilter } from '../launcher/command.js';
 
 /** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];

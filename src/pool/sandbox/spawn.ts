@@ -3,11 +3,11 @@ import type { ChildProcess } from 'node:child_process';
 import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { guarded } from '../../quotas/guarded.js';
-import { killTree, startCommand } from '../launch/command.js';
-import type { Launcher } from '../launch/launcher.js';
-import type { Ending } from '../launch/messages.js';
-import { setTreePriority } from '../supply/tree-priority.js';
-import { descendantsOf } from '../watch/process-tree.js';
+import { killTree, startCommand } from '../launcher/command.js';
+import type { Launcher } from '../launcher/launcher.js';
+import type { Ending } from '../launcher/messages.js';
+import { descendantsOf } from '../processes/process-tree.js';
+import { setTreePriority } from '../processes/tree-priority.js';
 import type { Sandbox } from './sandbox.js';
 
 /** The process that was started: the command, or a program that waits for it. Started here or by the launcher. */

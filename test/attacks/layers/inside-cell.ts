@@ -3,7 +3,7 @@
  * has `process` and `require` in hand, as if every layer before had been broken.
  */
 import process from 'node:process';
-import { cellFlags, isolateFlags } from '../../../src/pool/cell-flags.js';
+import { cellFlags, isolateFlags } from '../../../src/pool/sandbox/cell-flags.js';
 import { sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import type { SandboxMode } from '../../../src/pool/sandbox/state.js';

@@ -3,7 +3,7 @@ import test from 'ava';
 import { ServiceId } from '../../../src/bindings/service-id.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { HostOpens } from '../../../src/protocol/messages.js';
-import { IGNORES_ALL } from '../../pool/fake-isolate.js';
+import { IGNORES_ALL } from '../../pool/host/fake-isolate.js';
 import { createGuest, handler, inGuest, readBody } from '../guest.js';
 
 const OK = { status: 200, statusText: 'OK', headers: ['X-A', '1'], url: 'https://o.example/', redirected: false };

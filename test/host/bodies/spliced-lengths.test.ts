@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
-import { IsolateHandle } from '../../../src/pool/isolate-handle.js';
+import { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
 import { FIRST_WINDOW_BYTES, WIDE_WINDOW_BYTES } from '../../../src/protocol/body-owner.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import { handler, newHost } from '../new-host.js';

@@ -1,7 +1,7 @@
 /** Accounts that do nothing have no process, and lose no request over it. */
 import process from 'node:process';
 import test from 'ava';
-import { nextCellEnd } from '../../pool/cell-events.js';
+import { nextCellEnd } from '../../pool/host/cell-events.js';
 import { handler, ISOLATIONS, newHost, textOf } from '../new-host.js';
 
 const COUNTS = `let count = 0; ${handler('return new Response(String(++count))')}`;

@@ -7,7 +7,7 @@ import type { InvocationEvent, InvocationOutcome } from '../../../src/host/event
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
 import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
 import type { InvocationStart } from '../../../src/host/invocation/invocation-start.js';
-import { IsolateCache } from '../../../src/pool/isolate-cache.js';
+import { IsolateCache } from '../../../src/pool/host/isolate-cache.js';
 import { HostOpens, type LoadHead } from '../../../src/protocol/messages.js';
 import { EdgeError, type EdgeErrorCode } from '../../../src/quotas/errors.js';
 import { resolveLimits } from '../../../src/quotas/resolve-limits.js';

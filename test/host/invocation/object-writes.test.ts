@@ -1,7 +1,7 @@
 /** Which answers of stateful objects wait for which writes. */
 import test from 'ava';
 import { beginWrite, type ObjectWrite, writeBefore } from '../../../src/host/invocation/object-writes.js';
-import type { IsolateHandle } from '../../../src/pool/isolate-handle.js';
+import type { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
 
 const A = { className: 'Room', id: 'a' };
 const B = { className: 'Room', id: 'b' };

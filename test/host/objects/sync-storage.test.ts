@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 import test from 'ava';
-import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
+import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { onLinux } from '../../needs.js';
 import { ISOLATIONS, newHost } from '../new-host.js';

@@ -8,11 +8,11 @@ import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
+import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
 import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import { probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
-import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
 import { onLinux } from '../../needs.js';
 import { NO_PROGRAMS } from './no-programs.js';
 

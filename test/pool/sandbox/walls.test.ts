@@ -1,6 +1,6 @@
 /** Which walls the installed programs could make, the best first. What each needs of the system is another test's. */
 import test from 'ava';
-import { CELL_RULES } from '../../../src/pool/cell-rules.js';
+import { CELL_RULES } from '../../../src/pool/sandbox/cell-rules.js';
 import { findPrograms, type Programs } from '../../../src/pool/sandbox/programs.js';
 import type { ProcessRules } from '../../../src/pool/sandbox/rules.js';
 import type { SandboxLayer } from '../../../src/pool/sandbox/state.js';

@@ -7,7 +7,7 @@ import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { descendantsOf } from '../../../src/pool/watch/process-tree.js';
+import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
 import { connectServices } from '../../../src/services/process/connect-services.js';
 import { packageVersion } from '../../../src/services/process/package-version.js';
 import { titleOf } from '../../../src/services/process/process-title.js';

@@ -1,5 +1,5 @@
 /** How an invocation begins anew whose isolate was ended by the doing of another. */
-import type { IsolateHandle } from '../../../pool/isolate-handle.js';
+import type { IsolateHandle } from '../../../pool/host/isolate-handle.js';
 
 export interface Replacements {
   /** The isolate of the same version in place of the one that is gone. */
