@@ -1,6 +1,6 @@
 /** The process of the services: it has the storage of a directory, and answers calls of the cells of all its applications. */
 import { cronStorage } from '../bindings/cron/cron-records.js';
-import { REGISTRY } from '../bindings/registry.js';
+import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { listenToFaults } from '../quotas/guarded.js';
 import type { ProcessWalls } from '../storage/process-walls.js';
 import { Storage } from '../storage/storage.js';
@@ -16,16 +16,18 @@ export interface ServedWith {
   /** Gets the options of each application. */
   readonly onOptions: (options: unknown) => void;
   readonly notices: Notices;
+  /** @default the bindings of the package */
+  readonly registry?: BindingRegistry;
 }
 
 /** Serves until the last application has gone. */
-export async function serveDirectory({ walls, onOptions, notices }: ServedWith): Promise<void> {
+export async function serveDirectory({ walls, onOptions, notices, registry = REGISTRY }: ServedWith): Promise<void> {
   listenToFaults(notices.warn);
   await runServices(async directory => {
     let services: Services | undefined;
     const storage = await Storage.open(directory, {
       owners: [
-        ...REGISTRY.storageOwners,
+        ...registry.storageOwners,
         cronStorage(Date.now),
         usageStorage({ keepDays: () => services?.keepDays ?? Number.POSITIVE_INFINITY, now: Date.now }),
       ],
@@ -33,7 +35,7 @@ export async function serveDirectory({ walls, onOptions, notices }: ServedWith):
       onDamaged: notices.warn,
       walls,
     });
-    const running = new Services({ storage, onOptions, notices });
+    const running = new Services({ storage, onOptions, notices, registry });
     services = running;
     await running.resumeRemovals();
     return {

@@ -21,11 +21,27 @@ const scripts: { guestBundle(options: { bindings: string }): Promise<string> } =
 );
 const guestBundle = await scripts.guestBundle({ bindings: ROWS });
 
+const SERVICES_MAIN = fileURLToPath(new URL('./counter/services-main.js', import.meta.url));
+
+type Mode = NonNullable<EdgeHostOptions['services']>;
+const MODES: readonly Mode[] = process.platform === 'linux' ? ['inline', 'process'] : ['inline'];
+
 function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
-  const registry = REGISTRY.with([counterBinding]);
-  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options }, { registry, guestBundle });
+  const parts = { registry: REGISTRY.with([counterBinding]), guestBundle, servicesMain: SERVICES_MAIN };
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options }, parts);
   t.teardown(() => host.close({ drainMs: 0 }));
   return host;
+}
+
+/** With a storage of its own, which the services process needs. */
+function hostIn(t: ExecutionContext, services: Mode, storage = temporaryStorage(t)): EdgeHost {
+  return newHost(t, { services, storage });
+}
+
+function temporaryStorage(t: ExecutionContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'edgehost-counter-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  return directory;
 }
 
 /** An option that the types of the public API do not have. */
@@ -81,17 +97,34 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
-test('the application uses the same counter as its functions, and not that of another account', async t => {
-  const host = newHost(t);
-  const acme = host.account('acme');
-  const fn = await acme.load(SOURCE, bound({ HITS: 'hits' }));
-  const hits = acme.client(counterBinding, 'hits');
-  t.is(await hits.add(40), 40);
-  t.is(await (await fn.fetch('https://example.com/add')).json(), 42);
-  t.is(await hits.addBytes(new Blob(['xy']).stream()), 44);
-  t.is(await host.account('other').client(counterBinding, 'hits').add(1), 1);
-  t.is((await new Response(await acme.client(counterBinding, 'few').lines()).text()).length, 0);
-});
+for (const services of MODES) {
+  test(`the application uses the same counter as its functions, and not that of another account (${services})`, async t => {
+    const host = hostIn(t, services);
+    const acme = host.account('acme');
+    const fn = await acme.load(SOURCE, bound({ HITS: 'hits', LARGE: 'large' }));
+    const hits = acme.client(counterBinding, 'hits');
+    t.is(await hits.add(40), 40);
+    t.is(await (await fn.fetch('https://example.com/add')).json(), 42);
+    t.is(await hits.addBytes(new Blob(['xy']).stream()), 44);
+    const body = new Blob([new Uint8Array(2_000_000)]).stream();
+    t.is(
+      await (await fn.fetch('https://example.com/large', { method: 'POST', body, duplex: 'half' })).json(),
+      2_000_000,
+    );
+    t.is((await (await fn.fetch('https://example.com/lines')).text()).split('\n').length, 45);
+    t.is(await host.account('other').client(counterBinding, 'hits').add(1), 1);
+    t.is((await new Response(await acme.client(counterBinding, 'few').lines()).text()).length, 0);
+  });
+
+  test(`a counter keeps its total when the host starts again (${services})`, async t => {
+    const storage = temporaryStorage(t);
+    const before = hostIn(t, services, storage);
+    t.is(await before.account('acme').client(counterBinding, 'hits').add(40), 40);
+    await before.close({ drainMs: 0 });
+    const host = hostIn(t, services, storage);
+    t.is(await host.account('acme').client(counterBinding, 'hits').add(2), 42);
+  });
+}
 
 test('loadFile() reads the table of the row', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-counter-'));

@@ -54,6 +54,8 @@ export interface HostParts {
   readonly registry?: BindingRegistry;
   /** The text of the guest realm's bundle. @default that of the package */
   readonly guestBundle?: string;
+  /** The program of the services process. @default that of the package */
+  readonly servicesMain?: string;
 }
 
 /** How long the services may take, when the host closes, to say what the last invocations came to. */
@@ -107,7 +109,7 @@ export class HostCore {
       ...(this.options.services === 'process' &&
         applicationClaims(async () => (await this.storage.openForUse()).objects)),
     };
-    this.remote = this.options.services === 'process' ? this.#createRemote() : undefined;
+    this.remote = this.options.services === 'process' ? this.#createRemote(parts.servicesMain) : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
     this.#walls = new EngineWalls(this.options.sandbox, this.#warn);
@@ -223,11 +225,12 @@ export class HostCore {
     return new HostBindings(registry, host, { isHere, link: remote.link });
   }
 
-  #createRemote(): HostServices {
+  #createRemote(main: string | undefined): HostServices {
     const { storage, connectionSlotRelease, usage, sandbox } = this.options;
     const access = { isStrict: sandbox === 'strict', onWarning: this.#warn };
     return new HostServices({
       directory: storage,
+      ...(main !== undefined && { main }),
       hello: () => ({
         connectionSlotRelease,
         applicationRows: this.bindings.registry.rows.filter(this.bindings.isHere).map(({ id }) => id),

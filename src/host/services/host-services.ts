@@ -51,6 +51,8 @@ import { type InvocationAddress, type RemoteCaller, RemoteFunction, type Service
 export interface HostServicesOptions {
   /** The storage directory. */
   readonly directory: string;
+  /** The program of the services process. @default that of the package */
+  readonly main?: string;
   readonly hello: () => Omit<ApplicationHello, 'seenChange'>;
   /** Once there is a process. Rejects when the directory may not be used. */
   readonly checkAccess: () => Promise<void>;
@@ -133,7 +135,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   constructor(options: HostServicesOptions) {
     this.#options = options;
     this.#process = new ServicesProcess(
-      { directory: options.directory },
+      { directory: options.directory, ...(options.main !== undefined && { main: options.main }) },
       {
         onConnected: connection => this.#connected(connection),
         onLost: () => {},

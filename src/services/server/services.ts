@@ -1,6 +1,6 @@
 /** The services of one storage directory: the applications that use it, and what those share. */
 import type { Socket } from 'node:net';
-import { REGISTRY } from '../../bindings/registry.js';
+import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transport.js';
 import { accountWork, type CallWork } from '../../quotas/host/call-work.js';
@@ -34,6 +34,8 @@ export interface ServicesParts {
   readonly onOptions?: (options: unknown) => void;
   /** @default new ones */
   readonly notices?: Notices;
+  /** @default the bindings of the package */
+  readonly registry?: BindingRegistry;
 }
 
 export class Services {
@@ -50,7 +52,7 @@ export class Services {
   /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
   keepDays: number | undefined;
 
-  constructor({ storage: opened, onOptions, notices = new Notices() }: ServicesParts) {
+  constructor({ storage: opened, onOptions, notices = new Notices(), registry = REGISTRY }: ServicesParts) {
     this.#notices = notices;
     const storage = async (): Promise<Storage> => opened;
     const store = localStore(opened);
@@ -58,9 +60,9 @@ export class Services {
     this.#counters = new RequestCounters(store.sublevel('counts'));
     this.#left = new LeftRemovals(() => this.#applications.values());
     this.#accountLog = new AccountLog(store.sublevel('account-changes'));
-    this.common = new HostBindings(REGISTRY, { options: {}, storage }, { isHere: row => row.storage !== undefined });
+    this.common = new HostBindings(registry, { options: {}, storage }, { isHere: row => row.storage !== undefined });
     this.#surroundings = {
-      registry: REGISTRY,
+      registry,
       storage,
       common: this.common,
       takeShare: (account, bounds) => this.#takeShare(account, bounds),
@@ -73,7 +75,7 @@ export class Services {
         store,
         usage: this.#usage,
         counters: this.#counters,
-        rows: REGISTRY.rows,
+        rows: registry.rows,
         directoryOf: (row, account) => this.common.directoryOf(row, account),
         seats: new ConsumerSeats(),
         locks: new KeyedMutex(),

@@ -1,17 +1,21 @@
-/** A binding that only tests have: counters in memory, with a call, a stream in and a stream out. */
+/** A binding that only tests have: counters with a store, a contract, and a call, a stream in and a stream out. */
 import type { NamedBinding } from '../../../src/bindings/binding.js';
 import { hostPlatform } from '../../../src/bindings/host-client.js';
-import type { Service, ServiceBody } from '../../../src/bindings/service.js';
+import type { Service } from '../../../src/bindings/service.js';
 import { ServiceId } from '../../../src/bindings/service-id.js';
 import { createCounterClient } from './counter-client.js';
+import { COUNTERS_CONTRACT, type Counters, createCounters, type Totals } from './counter-store.js';
 
-/** Totals by account and name of the counter. */
-type Totals = Map<string, number>;
+/** The counters of each account. */
+interface AccountCounters {
+  of(account: string): Counters;
+  forget(account: string): void;
+}
 
 export type CounterClient = ReturnType<typeof createCounterClient<ReadableStream<Uint8Array>, Blob>>;
 
 /** The configuration is the name of a counter of the account. */
-export const counterBinding: NamedBinding<string, Totals, CounterClient> = {
+export const counterBinding: NamedBinding<string, AccountCounters, CounterClient> = {
   id: ServiceId.Experimental,
   name: 'counter',
   subrequest: 'kv',
@@ -20,25 +24,37 @@ export const counterBinding: NamedBinding<string, Totals, CounterClient> = {
   toml: { table: 'counters', nameKey: 'counter_name' },
   managementType: 'counter',
   schema: { type: 'string', minLength: 1, maxLength: 63 },
-  share: () => new Map(),
+  storage: { name: 'counters', keyspace: ['zx'] },
+  directory: COUNTERS_CONTRACT,
+  share({ storage }) {
+    const accounts = new Map<string, Counters>();
+    const sublevel = async (): Promise<Totals> => (await storage()).sublevel('counters');
+    const totals: Totals = {
+      get: async key => (await sublevel()).get(key),
+      put: async (key, total) => (await sublevel()).put(key, total),
+    };
+    return {
+      of(account) {
+        const counters = accounts.get(account) ?? createCounters({ names: [] }, totals, account);
+        accounts.set(account, counters);
+        return counters;
+      },
+      forget: account => accounts.delete(account),
+    };
+  },
   async prepare(_context, name) {
     if (name === 'none') throw new RangeError('Counter "none" cannot be bound');
   },
-  open: ({ account, shared }, name) => counterService(shared, `${account}/${name}`),
-  client: ({ account, shared }, name) =>
-    createCounterClient(hostPlatform(counterService(shared, `${account}/${name}`))),
+  open: ({ account, shared }, name) => counterService(shared.of(account), name),
+  client: ({ account, shared }, name) => createCounterClient(hostPlatform(counterService(shared.of(account), name))),
 };
 
-function counterService(totals: Totals, key: string): Service {
-  const add = (by: number): number => {
-    const total = (totals.get(key) ?? 0) + by;
-    totals.set(key, total);
-    return total;
-  };
+function counterService(counters: Counters, name: string): Service {
   return async ({ method, args, body }) => {
-    if (method === 'add') return { head: add(amountOf(args)) };
-    if (method === 'addBytes') return { head: add(await bytesOf(body)) };
-    if (method === 'lines') return { head: null, body: lines(totals.get(key) ?? 0) };
+    const counter = await counters.open(name);
+    if (method === 'add') return { head: await counter.add(amountOf(args)) };
+    if (method === 'addBytes') return { head: await counter.write(body ?? new Uint8Array(0), {}) };
+    if (method === 'lines') return { head: null, body: counter.lines() };
     throw new TypeError(`A counter has no method ${JSON.stringify(method)}`);
   };
 }
@@ -47,16 +63,4 @@ function amountOf(args: unknown): number {
   const by: unknown = typeof args === 'object' && args !== null && 'by' in args ? args.by : undefined;
   if (typeof by === 'number') return by;
   throw new TypeError(`add: ${JSON.stringify(by)} is not a number`);
-}
-
-async function bytesOf(body: ServiceBody | null): Promise<number> {
-  if (body === null) return 0;
-  if (body instanceof Uint8Array) return body.byteLength;
-  let bytes = 0;
-  for await (const chunk of body) bytes += chunk.byteLength;
-  return bytes;
-}
-
-async function* lines(total: number): AsyncGenerator<Uint8Array> {
-  for (let line = 1; line <= total; line++) yield Buffer.from(`${line}\n`);
 }

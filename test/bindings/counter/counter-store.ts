@@ -1,9 +1,8 @@
-/** Counters that are stored, in memory, with a method for everything that a contract can say. */
+/** Counters that are stored, with a method for everything that a contract can say. */
 import { directoryContract, engineContract } from '../../../src/bindings/contract.js';
 import type { ServiceBody } from '../../../src/bindings/service.js';
 import type { StoredContent } from '../../../src/bindings/stored/stored-content.js';
 import type { CallWork } from '../../../src/quotas/host/call-work.js';
-import { counterBinding } from './counter-binding.js';
 
 export interface CounterInfo {
   readonly step: number;
@@ -42,6 +41,12 @@ export interface Counters {
   delete(name: string): Promise<void>;
 }
 
+/** Keeps totals by account and name. @default they are in memory alone */
+export interface Totals {
+  get(key: string): Promise<unknown>;
+  put(key: string, total: unknown): Promise<void>;
+}
+
 /** The methods that were called, in order. */
 export interface Calls {
   readonly names: string[];
@@ -52,14 +57,17 @@ class StoredCounter implements Counter {
   readonly name: string;
   readonly id: string;
   readonly #calls: Calls;
-  #total = 0;
+  readonly #save: (total: number) => Promise<void>;
+  #total: number;
   #info: CounterInfo = { step: 1 };
   #taker: ((total: number) => void) | undefined;
 
-  constructor(name: string, id: string, calls: Calls) {
+  constructor(name: string, id: string, calls: Calls, total: number, save: (total: number) => Promise<void>) {
     this.name = name;
     this.id = id;
     this.#calls = calls;
+    this.#total = total;
+    this.#save = save;
   }
 
   #note(name: string): void {
@@ -82,6 +90,7 @@ class StoredCounter implements Counter {
       this.#total = 0;
       taker(total);
     }
+    await this.#save(this.#total);
     return total;
   }
 
@@ -139,16 +148,22 @@ function found(total: number): FoundTotal {
   return { total, content: { offset: 0, length: bytes.length, open: () => bytes, release: () => {} } };
 }
 
-export function createCounters(calls: Calls): Counters {
-  const counters = new Map<string, Counter>();
+export function createCounters(calls: Calls, totals?: Totals, account = ''): Counters {
+  const counters = new Map<string, Promise<Counter>>();
   let lastId = 0;
+  const load = async (name: string): Promise<Counter> => {
+    const key = `${account}/${name}`;
+    const total = await totals?.get(key);
+    const save = async (next: number): Promise<void> => totals?.put(key, next);
+    return new StoredCounter(name, `id-${++lastId}`, calls, typeof total === 'number' ? total : 0, save);
+  };
   return {
-    async open(name) {
-      const counter = counters.get(name) ?? new StoredCounter(name, `id-${++lastId}`, calls);
+    open(name) {
+      const counter = counters.get(name) ?? load(name);
       counters.set(name, counter);
       return counter;
     },
-    find: async name => counters.get(name) ?? null,
+    find: async name => (await counters.get(name)) ?? null,
     async delete(name) {
       if (!counters.delete(name)) throw new RangeError(`There is no counter "${name}"`);
     },
@@ -179,6 +194,3 @@ export const COUNTERS_CONTRACT = directoryContract<Counters>({
   methods: { open: { isSafe: true, opens: true }, find: { isSafe: true, opens: true }, delete: {} },
   engine: COUNTER,
 });
-
-/** The row of the counters, with their store. */
-export const storedCounterBinding = { ...counterBinding, directory: COUNTERS_CONTRACT };

@@ -9,13 +9,13 @@ import { RemoteLink } from '../../../src/services/remote/remote-link.js';
 import { openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { countedWork } from '../../bindings/counted-work.js';
+import { counterBinding } from '../../bindings/counter/counter-binding.js';
 import {
   type Calls,
   COUNTERS_CONTRACT,
   type Counter,
   type Counters,
   createCounters,
-  storedCounterBinding,
 } from '../../bindings/counter/counter-store.js';
 import { type SocketServices, socketServices } from './pair.js';
 import { servedObjects } from './served.js';
@@ -43,7 +43,7 @@ async function openRemote(t: ExecutionContext): Promise<OpenedRemote> {
     ...servedObjects(storage, () => {
       throw new Error('There are no buckets');
     }),
-    rows: [storedCounterBinding],
+    rows: [counterBinding],
     directoryOf: (_row, account) => accounts.get(account) ?? createCounters({ names: [] }),
     workOf: (account): CallWork | undefined => (account === 'acme' ? work : undefined),
   });
