@@ -1,7 +1,7 @@
 /** How key-value namespaces are used from another process. */
 import { directoryContract, engineContract } from '../contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
-import { kvError } from './errors.js';
+import { KvError } from './errors.js';
 
 const NAMESPACE = engineContract<KvEngine, 'name', undefined>({
   methods: {
@@ -13,7 +13,8 @@ const NAMESPACE = engineContract<KvEngine, 'name', undefined>({
   },
   state: () => undefined,
   local: ({ name }) => ({ name }),
-  missing: name => kvError('GET', 20002, `There is no namespace "${name}".`),
+  // It was there when it was opened.
+  missing: name => new KvError(20002, `The key-value namespace "${name}" was deleted`),
 });
 
 export const KV_CONTRACT = directoryContract<KvDirectory>({

@@ -6,7 +6,7 @@ import { countStored } from '../../../src/bindings/kv/store/stored-namespaces.js
 import { afterPrefix } from '../../../src/storage/records/level-database.js';
 import type { Storage } from '../../../src/storage/storage.js';
 import { cleanerOf, namespacesOf } from './open-namespaces.js';
-import { contractWithClock, openStore, START_SECONDS } from './stores.js';
+import { contractWithClock, LOCAL_KINDS, openStore, START_SECONDS } from './stores.js';
 
 contractWithClock('a key is gone from the second on at which it expires', async (t, { kv, clock }) => {
   await kv.put('a', 'v', { expiration: START_SECONDS + 60 });
@@ -127,6 +127,7 @@ contractWithClock(
     t.deepEqual(await storage.context.sums.read('acme'), { bytes: 0, objects: 0 });
     await t.throwsAsync(kv.put('a', 'v'), { code: 'EDGE_ACCOUNT_REMOVED' } as object);
   },
+  LOCAL_KINDS,
 );
 
 test('an account has 1000 namespaces at most', async t => {

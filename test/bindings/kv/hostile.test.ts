@@ -11,7 +11,7 @@ import { type CallWork, OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { temporaryDirectory } from '../bucket/stores.js';
 import { countedWork } from '../counted-work.js';
 import { closeNamespaces, namespacesOf, openNamespaces } from './open-namespaces.js';
-import { contract, openStore, type Store } from './stores.js';
+import { contract, LOCAL_KINDS, openStore, type Store } from './stores.js';
 
 const METHODS = Object.keys(kvBinding.methods);
 
@@ -185,4 +185,5 @@ contract(
     t.is(mostBytes, 180_000);
     t.is(heldBytes, 0);
   },
+  LOCAL_KINDS,
 );

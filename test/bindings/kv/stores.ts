@@ -70,23 +70,34 @@ function sharedStorage(kind: StoreKind): Promise<Storage> {
   return opening;
 }
 
+/** In this process: the account of calls and its removal do not cross a connection. */
+export const LOCAL_KINDS: readonly StoreKind[] = ['LevelDB', 'memory'];
+
 /** Declares one test of the contract for each kind of store. */
-export function contract(title: string, run: (t: ExecutionContext, store: Store) => Promise<void>): void {
+export function contract(
+  title: string,
+  run: (t: ExecutionContext, store: Store) => Promise<void>,
+  kinds: readonly StoreKind[] = STORE_KINDS,
+): void {
   const macro = test.macro<[StoreKind]>({
     exec: async (t, kind) =>
       run(t, await openNamespace(kind, await sharedStorage(kind), `namespace-${namespaces++}`, { now: START })),
     title: (_, kind) => `${kind}: ${title}`,
   });
-  for (const kind of STORE_KINDS) test(macro, kind);
+  for (const kind of kinds) test(macro, kind);
 }
 
 /** Declares one test, for each kind of store, that moves the clock. */
-export function contractWithClock(title: string, run: (t: ExecutionContext, store: Store) => Promise<void>): void {
+export function contractWithClock(
+  title: string,
+  run: (t: ExecutionContext, store: Store) => Promise<void>,
+  kinds: readonly StoreKind[] = STORE_KINDS,
+): void {
   const macro = test.macro<[StoreKind]>({
     exec: async (t, kind) => run(t, await openStore(t, kind)),
     title: (_, kind) => `${kind}: ${title}`,
   });
-  for (const kind of STORE_KINDS) test(macro, kind);
+  for (const kind of kinds) test(macro, kind);
 }
 
 test.after.always(async () => {
