@@ -4,7 +4,10 @@ import { formatValue } from '../dist/src/quotas/limit-error.js';
 import { INVOCATION_KINDS, LIMITS, PLANS, ZONE_PLANS } from '../dist/src/quotas/limits.js';
 import { table, writeSection } from './markdown-table.mjs';
 
-const rows = Object.entries(LIMITS).map(([name, row]) => ({ name, ...row }));
+/** A limit with one possible value is left out, as it cannot be configured. */
+const rows = Object.entries(LIMITS)
+  .map(([name, row]) => ({ name, ...row }))
+  .filter(({ min, max }) => min !== max);
 
 /** Bytes are those of the specification's KB and MB, in units of 1,024. */
 const figure = (value, unit) => formatValue(value, unit).replace('KiB', 'KB').replace('MiB', 'MB').replace('GiB', 'GB');
