@@ -23,6 +23,14 @@ const DOCUMENTS = [
     'from-workers',
     'functions',
     'glossary',
+    'kv',
+    'object-storage',
+    'objects',
+    'queues',
+    'service-bindings',
+    'sockets',
+    'usage',
+    'websockets',
   ].map(name => `docs/${name}`),
 ].map(name => fileURLToPath(new URL(`../${name}.md`, import.meta.url)));
 
