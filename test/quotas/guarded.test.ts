@@ -23,7 +23,7 @@ const HOST_FOLDERS = [
 /** Files whose callbacks need no guard, and why. */
 const EXEMPT: readonly [RegExp, string][] = [
   [/\.bundle\.[cm]?js$/, 'is made of the others'],
-  [/^pool\/(cell|launch)-main\.js$/, 'is a process of its own'],
+  [/^pool\/(cell\/cell|launcher\/launch)-main\.js$/, 'is a process of its own'],
   [/\/engine\//, 'is a process of its own'],
   [/\/client\//, 'runs in the realm of the function'],
   [/^services\/process\/run-services\.js$/, 'has the handlers of uncaught exceptions of a process of its own'],

@@ -6,6 +6,7 @@ import { lchownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
 import { PRIVATE_DIRECTORY_MODE } from '../../storage/files/private-directory.js';
 import type { ProcessHome, ProcessWalls, WalledProcess } from '../../storage/process-walls.js';
 import { canRaisePriority } from '../processes/tree-priority.js';
@@ -96,15 +97,18 @@ export class EngineWalls implements ProcessWalls {
       const inmate = spawnBehind(sandbox, command, stdio, { id: user.id, folder: home.folder });
       const { child } = inmate;
       let isCounted = true;
-      const leave = (): void => {
+      const leave = guarded((): void => {
         if (isCounted) this.#leave(sandbox, home);
         isCounted = false;
-      };
+      });
       // Its pipes close when nothing of it runs any more: the process that keeps the walls may be killed before what is behind them.
       child.once('close', leave);
-      child.once('error', () => {
-        if (child.pid === undefined) leave();
-      });
+      child.once(
+        'error',
+        guarded(() => {
+          if (child.pid === undefined) leave();
+        }),
+      );
       return {
         child,
         canRaise: canRaisePriority(),
