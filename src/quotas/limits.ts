@@ -58,7 +58,7 @@ export const LIMITS = {
   cpuMs: {
     label: 'CPU time',
     unit: 'ms',
-    source: 'Platform. Kinds without a published value have that of fetch',
+    source: 'Platform. Kinds without a published value have the value of fetch',
     code: 'EDGE_CPU_LIMIT',
     min: 1,
     max: NONE,
