@@ -219,6 +219,40 @@ for (const mode of MODES) {
     },
   );
 
+  for (const cache of [false, true]) {
+    overBoth(
+      `the response of a listener is written in the context of its request, ${cache ? 'past a cache' : 'without a cache'} (${title})`,
+      async (t, { protocol, listen, fetch }) => {
+        const { requests, seen, note } = watching();
+        const host = hostIn(t, mode);
+        const fn = await requests.run('load', () =>
+          host.load(
+            handler(`
+              const headers = { 'cache-control': 'max-age=60' };
+              const isLong = new URL(request.url).pathname === '/long';
+              return new Response(isLong ? 'x'.repeat(300_000) : 'x', { headers });
+            `),
+          ),
+        );
+        const listener = host.listener({ function: fn, cache });
+        const url = await listen(t, (request, response) => {
+          const { writeHead } = response;
+          // As libraries do that add a field right before the head is written.
+          response.writeHead = ((...args) => {
+            note('writeHead');
+            return Reflect.apply(writeHead, response, args);
+          }) as typeof writeHead; // which has two forms
+          response.once('finish', () => note('finish'));
+          requests.run(request.url ?? '', () => listener(request, response));
+        });
+        for (const path of ['/short', '/long']) await (await fetch(url + path)).text();
+        // Node emits 'finish' of HTTP/2 in the context of no request.
+        for (const where of protocol === 'HTTP/2' ? ['writeHead'] : ['writeHead', 'finish'])
+          t.deepEqual([...(seen.get(where) ?? [])], ['/short', '/long'], where);
+      },
+    );
+  }
+
   test(`queues, tails and warnings have no caller: they run in no context (${title})`, async t => {
     const { requests, seen, note } = watching();
     const host = hostIn(t, mode);

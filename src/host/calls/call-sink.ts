@@ -20,6 +20,7 @@ export interface CalleeAnswer {
 const MAX_CHUNK_BYTES = 64 * 1024;
 
 export class CallSink implements ResponseSink {
+  readonly callsApplication = false;
   readonly #signal: Cancellation | undefined;
   readonly #resolve: (answer: CalleeAnswer) => void;
   readonly #reject: (error: unknown) => void;

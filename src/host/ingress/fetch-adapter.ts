@@ -81,6 +81,7 @@ function run(
 }
 
 class FetchSink implements ResponseSink {
+  readonly callsApplication = false;
   readonly #input: FetchInput;
   readonly #contentLength: number | undefined;
   readonly #context: InvocationContext;

@@ -44,7 +44,6 @@ const DISCONNECTED = 'The client disconnected';
 const timeouts = new TimerList<NodeSink>(sink => sink.timeOut());
 
 export class NodeSink implements ResponseSink, RequestBodySource {
-  readonly callsApplication = true;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #context: InvocationContext;

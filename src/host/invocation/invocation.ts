@@ -228,7 +228,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#record.responseBytes = socket === undefined ? body.length : 0;
     this.#leaveRunning('responding');
     if (!isComplete && !isUpgrade) this.#expectBody(status, head);
-    if (this.#sink.callsApplication === true || socket !== undefined)
+    if (this.#sink.callsApplication !== false || socket !== undefined)
       this.caller.runInAsyncScope(this.#respond, this, status, head, body, isComplete, socket);
     else this.#respond(status, head, body, isComplete, undefined);
     socket?.dropUnlessTaken();

@@ -8,8 +8,8 @@ export type AnswerBody = Pick<Exchange, 'read' | 'incoming' | 'stopReading'>;
 
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
 export interface ResponseSink {
-  /** `respond` calls code of the application, such as listeners of a response of `node:http`: it runs in the caller's context. @default false */
-  readonly callsApplication?: boolean;
+  /** Whether `respond` may call code of the application, such as listeners of a `node:http` response. It then runs in the caller's context. @default true */
+  readonly callsApplication?: false;
   /**
    * `socket`: of a complete answer of status 101; it sleeps in the host, and who does not connect it at once, or takes it to do so, has it closed. `body` is
    * a view valid during the call, whole when `isComplete`; else it comes by `exchange.read` and `bodyReady`.
