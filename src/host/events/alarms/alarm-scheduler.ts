@@ -117,6 +117,8 @@ export class AlarmScheduler {
       return;
     }
     const alarms = await this.#open();
+    // A claim behind `left` would be answered by nobody.
+    if (this.#isClosed) return;
     const most = Math.min(STARTED_AT_ONCE, MAX_RUNNING - this.#running.size);
     for (const claimed of await alarms.claim(this.#owner, most)) {
       const key = refKey(claimed.object);
@@ -158,7 +160,9 @@ export class AlarmScheduler {
   async #serveAgain(): Promise<void> {
     for (const served of [...this.#functions.values()]) {
       try {
-        await (await this.#open()).serve(this.#owner, addressOf(served));
+        const alarms = await this.#open();
+        if (this.#isClosed) return;
+        await alarms.serve(this.#owner, addressOf(served));
       } catch {
         // The next claim fails as well, and then it is tried again.
         return;

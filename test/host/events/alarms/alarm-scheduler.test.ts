@@ -32,6 +32,17 @@ function scheduler(t: ExecutionContext, alarms: () => Promise<AlarmClaims>, deli
   return made;
 }
 
+/** As when the answer of `serve` and that of another call come together, and the application closes the host because of the other. */
+function servedAtOnce(alarms: AlarmClaims): AlarmClaims {
+  return {
+    serve: async () => {},
+    drop: (owner, served) => alarms.drop(owner, served),
+    claim: (owner, most) => alarms.claim(owner, most),
+    settle: (owner, claim, outcome) => alarms.settle(owner, claim, outcome),
+    left: owner => alarms.left(owner),
+  };
+}
+
 /** Resolves with the times of so many deliveries. */
 function deliveries(
   count: number,
@@ -66,6 +77,31 @@ test('each alarm runs once, though several applications have the function, in th
   const times = await all;
   t.is(new Set(times).size, 200);
   await Promise.all([local.close(), far.close()]);
+});
+
+test('a scheduler closes at whatever moment it is told to, here and over a connection', async t => {
+  t.timeout(60_000);
+  const objects = await opened(t);
+  const pair = await remotePair(
+    servedObjects(objects.storage, () => {
+      throw new Error('There are no buckets');
+    }),
+  );
+  const remote = await RemoteStore.open({ connection: async () => pair.application });
+  for (const { alarms } of [objects.store, remote]) {
+    for (let turns = 0; turns < 60; turns++) {
+      const closing = new AlarmScheduler({
+        alarms: async () => servedAtOnce(alarms),
+        deliver: async () => 'ok',
+        onError: error => t.log(String(error)),
+      });
+      const served = closing.serve(CHAT);
+      for (let turn = 0; turn < turns; turn++) await null;
+      await closing.close();
+      await served;
+    }
+  }
+  t.pass();
 });
 
 test('what a scheduler had not settled when it was closed runs in the next one', async t => {
