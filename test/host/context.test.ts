@@ -34,9 +34,9 @@ function watching(): Seen {
 
 function hostIn(t: ExecutionContext, options: EdgeHostOptions): EdgeHost {
   const storage = mkdtempSync(join(tmpdir(), 'edgehost-context-'));
-  const host = newHost(t, { storage, ...options });
+  // The last teardown runs first: the host closes before its folder is removed.
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  return host;
+  return newHost(t, { storage, ...options });
 }
 
 /** A stream of two chunks, each of which notes where it was asked for. */
