@@ -142,6 +142,9 @@ const BATCHES = 4;
 /** A batch that has told nothing for so long is stuck: longer than any test may take. AVA's own limit does not see a test whose timers go on. */
 const SILENT_MS = 300_000;
 
+/** Batches that are told at the end because they took longest. */
+const SLOWEST = 12;
+
 /** More batches than this that fail are no accident of the machine. */
 const MOST_RERUNS = 3;
 
@@ -183,23 +186,18 @@ const PROGRAMS = [
 ].map(name => join('dist/test', name));
 
 /**
- * What stands on the engine, and may differ between lines of Node: realms, isolates, cells, frames, limits, attacks. With EDGEHOST_TESTS=engine these
- * run alone: all else is plain JavaScript of the host. With EDGEHOST_TESTS_PART=1/2 every other file of them, with 2/2 the rest.
+ * The engine's own tests, which may differ between lines of Node: realms, isolates, cells, frames, limits, attacks. With EDGEHOST_TESTS=engine these
+ * run alone: all else is plain JavaScript of the host, or uses the same parts again. With EDGEHOST_TESTS_PART=1/2 every other file of them, with 2/2 the
+ * rest.
  */
-const ENGINE = [
-  'attacks/',
-  'bindings/callbacks/',
-  'bindings/function/',
-  'guest/',
-  'host/bodies/',
-  'host/cells/',
-  'host/containment',
-  'host/services/',
-  'isolate/',
-  'limits/',
-  'pool/',
-  'protocol/',
-].map(name => join('dist/test', name));
+const ENGINE = ['attacks/', 'guest/', 'host/bodies/', 'isolate/', 'limits/', 'pool/', 'protocol/'].map(name =>
+  join('dist/test', name),
+);
+
+/** The slow files among them that run there too. The others use what the quick ones try, with more load: the machine's own Node is enough for them. */
+const SLOW_OF_ENGINE = ['attacks/attacks', 'attacks/hijacked-cell', 'limits/attacks'].map(name =>
+  join('dist/test', `${name}.test.js`),
+);
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const ava = join(root, 'node_modules/ava/entrypoints/cli.mjs');
@@ -212,6 +210,8 @@ const batches = given.length > 0 ? [given] : batchesOf(testFiles());
 const totals = { passed: 0, failed: 0, code: 0, failures: [], skipped: new Map() };
 /** Batches that failed beside others, with what they found. */
 const failed = [];
+/** Seconds, by the first file of the batch. */
+const took = new Map();
 let isStopped = false;
 const children = new Set();
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -224,6 +224,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 await Promise.all(Array.from({ length: processes }, work));
 const accidents = await settleFailed();
 console.log(`\n  ${Math.round(process.uptime() - began)} s`);
+if (given.length === 0) tellSlowest();
 for (const line of totals.failures) console.log(line);
 for (const line of accidents) console.log(`  failed beside other tests, passed alone: ${line.trim()}`);
 for (const [reason, count] of totals.skipped) console.log(`  ${count} skipped: ${reason}`);
@@ -244,7 +245,8 @@ function testFiles() {
       return files.filter(isLong);
     case 'engine': {
       const [part, of] = (process.env.EDGEHOST_TESTS_PART ?? '1/1').split('/').map(Number);
-      return files.filter(isOfEngine).filter((_, at) => at % of === part - 1);
+      const isQuick = file => !isLong(file) || SLOW_OF_ENGINE.includes(file);
+      return files.filter(file => isOfEngine(file) && isQuick(file)).filter((_, at) => at % of === part - 1);
     }
     default:
       throw new Error(`EDGEHOST_TESTS is ${process.env.EDGEHOST_TESTS}: long or engine, or not set`);
@@ -299,6 +301,7 @@ function add({ passed, failed: count, code, failures, skipped }) {
 }
 
 async function run(args) {
+  const startedAt = process.uptime();
   const child = spawn(process.execPath, [ava, color, ...args], { cwd: root, stdio: ['inherit', 'pipe', 'inherit'] });
   children.add(child);
   const found = { passed: 0, failed: 0, failures: [], skipped: [] };
@@ -321,8 +324,15 @@ async function run(args) {
   const code = await new Promise(resolve => child.on('close', resolve));
   clearTimeout(silent);
   children.delete(child);
+  const name = args.length > 1 ? `${args[0]} and ${args.length - 1} more` : (args[0] ?? '');
+  took.set(name, Math.round(process.uptime() - startedAt));
   if (end !== undefined && (code !== 0 || processes === 1)) console.log(end.join('\n'));
   return { ...found, failed: code === 0 ? 0 : Math.max(found.failed, 1), code: code ?? 1 };
+}
+
+function tellSlowest() {
+  const slowest = [...took].sort(([, one], [, other]) => other - one).slice(0, SLOWEST);
+  console.log(`  Longest: ${slowest.map(([name, seconds]) => `${name} ${seconds} s`).join(', ')}`);
 }
 
 // AVA marks each test, and says in its summary how many passed only when all did.
