@@ -221,14 +221,26 @@ test('an object may set 5,000 timers, and others beside it may set some too', as
   t.is((await ran(two, 'timeout')).runs.timeout, 1);
 });
 
+async function patiently<T>(task: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await task();
+    } catch (error) {
+      if (errorCode(error) !== 'EDGE_OVERLOADED') throw error;
+      await sleep(20);
+    }
+  }
+}
+
 test('timers of objects wait while the object has as many events as it may have', async t => {
   const host = newHost(t, { limits: { objectEvents: 1 } });
   const { clock } = await load(host);
   await ran(clock, 'made');
   await sleep(100);
-  await call(clock, 'late');
+  // The timers of the constructor are events too, and may still run on a busy machine.
+  await patiently(() => call(clock, 'late'));
   await sleep(50);
-  const waiting = call(clock, 'hold');
+  const waiting = patiently(() => call(clock, 'hold'));
   t.is(errorCode(await call(clock, 'state').catch((error: unknown) => error)), 'EDGE_OVERLOADED');
   await waiting;
   for (let tries = 0; tries < 100; tries++) {
