@@ -6,6 +6,22 @@ export function codeIn<Table extends object>(table: Table, error: unknown): Extr
 }
 
 /** Whether the code is one of the table. */
-export function isCodeOf<Table extends object>(table: Table, code: unknown): code is Extract<keyof Table, number> {
+function isCodeOf<Table extends object>(table: Table, code: unknown): code is Extract<keyof Table, number> {
   return typeof code === 'number' && Object.hasOwn(table, code);
+}
+
+/**
+ * Returns a function that restores an error that has crossed to another process: an instance of its class with the same message. It returns undefined for
+ * a code that is not in the table.
+ */
+export function errorRestorer<Table extends object>(
+  table: Table,
+  create: (code: Extract<keyof Table, number>) => Error,
+): (code: string | number, message: string) => Error | undefined {
+  return (code, message) => {
+    if (!isCodeOf(table, code)) return undefined;
+    const error = create(code);
+    error.message = message;
+    return error;
+  };
 }

@@ -1,10 +1,11 @@
 /** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
 import type { AccountContext, NamedBinding } from '../binding.js';
+import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
 import { BUCKET_CONTRACT } from './contract.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
-import { BUCKET_ERRORS, bucketErrorCode, bucketErrorFrom } from './errors.js';
+import { BUCKET_ERRORS, BucketError, bucketErrorCode } from './errors.js';
 import { hostBucket } from './host-bucket.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { bucketBehaviour, bucketService } from './service.js';
@@ -67,7 +68,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   },
   client: (context, name) => hostBucket(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostBucket },
-  errorFrom: bucketErrorFrom,
+  errorFrom: errorRestorer(BUCKET_ERRORS, code => new BucketError('get', code)),
   errorStatus(error) {
     const code = bucketErrorCode(error);
     return code === undefined ? undefined : BUCKET_ERRORS[code].status;

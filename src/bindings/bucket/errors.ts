@@ -1,4 +1,4 @@
-import { codeIn, isCodeOf } from '../numeric-code.js';
+import { codeIn } from '../numeric-code.js';
 
 /** The numeric error codes of buckets, with their meaning and their HTTP status. A code never changes its meaning. */
 export const BUCKET_ERRORS = {
@@ -57,12 +57,4 @@ export class BucketError extends Error {
 /** The code of an error of a bucket; undefined for other errors. */
 export function bucketErrorCode(error: unknown): BucketErrorCode | undefined {
   return codeIn(BUCKET_ERRORS, error);
-}
-
-/** Restores the error with the code and the message; undefined when the code is not in the table. */
-export function bucketErrorFrom(code: string | number, message: string): BucketError | undefined {
-  if (!isCodeOf(BUCKET_ERRORS, code)) return undefined;
-  const error = new BucketError('get', code);
-  error.message = message;
-  return error;
 }

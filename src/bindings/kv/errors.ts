@@ -1,4 +1,4 @@
-import { codeIn, isCodeOf } from '../numeric-code.js';
+import { codeIn } from '../numeric-code.js';
 
 /** The numeric error codes of key-value namespaces, with their meaning and their HTTP status. A code never changes its meaning, and is none of a bucket. */
 export const KV_ERRORS = {
@@ -36,10 +36,4 @@ export function kvError(operation: KvOperation, code: KvErrorCode, text: string)
 export function kvErrorStatus(error: unknown): number | undefined {
   const code = codeIn(KV_ERRORS, error);
   return code === undefined ? undefined : KV_ERRORS[code].status;
-}
-
-/** Restores the error with the code and the message; undefined when the code is not in the table. */
-export function kvErrorFrom(code: string | number, message: string): KvError | undefined {
-  if (!isCodeOf(KV_ERRORS, code)) return undefined;
-  return new KvError(code, message);
 }

@@ -1,11 +1,12 @@
 /** Key-value namespaces as a binding: `env.SESSIONS` of a function, `host.kv('sessions')` of the application. */
 import type { AccountContext, NamedBinding } from '../binding.js';
+import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
 import { AccountDirectories } from '../stored/account-directories.js';
 import { KV_CONTRACT } from './contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
-import { kvErrorFrom, kvErrorStatus } from './errors.js';
+import { KV_ERRORS, KvError, kvErrorStatus } from './errors.js';
 import { hostKv } from './host-kv.js';
 import { kvService } from './service.js';
 import { KvCleaner } from './store/kv-cleaner.js';
@@ -78,7 +79,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   },
   client: (context, name) => hostKv(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostKv },
-  errorFrom: kvErrorFrom,
+  errorFrom: errorRestorer(KV_ERRORS, code => new KvError(code, '')),
   errorStatus: kvErrorStatus,
 };
 

@@ -1,4 +1,4 @@
-import { codeIn, isCodeOf } from '../numeric-code.js';
+import { codeIn } from '../numeric-code.js';
 
 /** The errors of queues, by codes of their own. A code never changes its meaning. */
 export const QUEUE_ERRORS = {
@@ -34,12 +34,4 @@ export class QueueError extends Error {
 /** The code of an error of a queue; undefined for other errors. */
 export function queueErrorCode(error: unknown): QueueErrorCode | undefined {
   return codeIn(QUEUE_ERRORS, error);
-}
-
-/** Restores the error with the code and the message; undefined when the code is not in the table. */
-export function queueErrorFrom(code: string | number, message: string): QueueError | undefined {
-  if (!isCodeOf(QUEUE_ERRORS, code)) return undefined;
-  const error = new QueueError('', code);
-  error.message = message;
-  return error;
 }

@@ -3,11 +3,12 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { objectOf, type Schema, union, wholeNumber } from '../../quotas/schema/schema.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
+import { errorRestorer } from '../numeric-code.js';
 import { ServiceId } from '../service-id.js';
 import type { QueueDirectory, QueueEngine } from './broker.js';
 import type { GuestQueueConfig } from './calls.js';
 import { QUEUE_CONTRACT } from './contract.js';
-import { QUEUE_ERRORS, queueErrorCode, queueErrorFrom } from './errors.js';
+import { QUEUE_ERRORS, QueueError, queueErrorCode } from './errors.js';
 import { type AccountQueue, hostQueue } from './host-queue.js';
 import { QUEUE_LIMITS } from './limits.js';
 import { queueService } from './service.js';
@@ -120,7 +121,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
       context.work,
     );
   },
-  errorFrom: queueErrorFrom,
+  errorFrom: errorRestorer(QUEUE_ERRORS, code => new QueueError('', code)),
   errorStatus(error) {
     const code = queueErrorCode(error);
     return code === undefined ? undefined : QUEUE_ERRORS[code].status;

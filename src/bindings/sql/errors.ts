@@ -1,4 +1,4 @@
-import { codeIn, isCodeOf } from '../numeric-code.js';
+import { codeIn } from '../numeric-code.js';
 
 /** The numeric error codes of SQL databases, with their meaning and their HTTP status. A code never changes its meaning. */
 export const SQL_ERRORS = {
@@ -29,12 +29,4 @@ export class SqlError extends Error {
 export function sqlErrorStatus(error: unknown): number | undefined {
   const code = codeIn(SQL_ERRORS, error);
   return code === undefined ? undefined : SQL_ERRORS[code].status;
-}
-
-/** Restores the error with the code and the message; undefined when the code is not in the table. */
-export function sqlErrorFrom(code: string | number, message: string): SqlError | undefined {
-  if (!isCodeOf(SQL_ERRORS, code)) return undefined;
-  const error = new SqlError(code, '');
-  error.message = message;
-  return error;
 }

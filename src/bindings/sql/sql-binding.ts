@@ -1,10 +1,11 @@
 /** SQL databases as a binding: `env.DB` of a function, `host.sql('main')` of the application. */
 import type { AccountContext, NamedBinding } from '../binding.js';
+import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
 import { ServiceId } from '../service-id.js';
 import { SQL_CONTRACT } from './contract.js';
 import type { SqlDirectory, SqlEngine } from './engine.js';
-import { sqlErrorFrom, sqlErrorStatus } from './errors.js';
+import { SQL_ERRORS, SqlError, sqlErrorStatus } from './errors.js';
 import { type AccountSqlDatabase, hostSql } from './host-sql.js';
 import { checkLibrary } from './library.js';
 import { sqlService } from './service.js';
@@ -71,7 +72,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
   },
   client: (context, name) => hostSql(applicationService(context, name)),
   remote: { service: applicationService, client: hostSql },
-  errorFrom: sqlErrorFrom,
+  errorFrom: errorRestorer(SQL_ERRORS, code => new SqlError(code, '')),
   errorStatus: sqlErrorStatus,
 };
 
