@@ -6,7 +6,7 @@ import { deliverBatch } from './events/queues/deliver-batch.js';
 import { type FunctionSlot, rememberSlot } from './function-slot.js';
 import { fetchThrough } from './ingress/fetch-adapter.js';
 import { type FetchInput, fetchInput } from './ingress/fetch-input.js';
-import { withProps } from './ingress/fetch-props.js';
+import { withProps } from './ingress/props.js';
 import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { checkTimeoutMs } from './invocation/invocation-start.js';
 import { runScheduled, type ScheduledRun } from './invocation/run-scheduled.js';

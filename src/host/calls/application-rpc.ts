@@ -18,7 +18,7 @@ import type { CallWork } from '../../quotas/host/call-work.js';
 import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
-import { whyNotJson } from '../../quotas/schema/json-value.js';
+import { checkProps } from '../ingress/props.js';
 import { refusalOf } from '../invocation/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
@@ -49,8 +49,7 @@ type Send = (path: readonly string[], args: readonly unknown[] | undefined) => P
 /** @param runner that of the version that serves when a method is called */
 export function functionRpc(runner: () => InvocationTarget, options: RpcOptions = {}): FunctionRpc {
   const { entrypoint, props = {}, signal } = options;
-  const reason = whyNotJson(props);
-  if (reason !== undefined) throw new TypeError(`Option props of rpcTo() is no JSON object: ${reason}`);
+  checkProps('rpcTo()', props);
   const text = JSON.stringify(props);
   const send: Send = async (path, args) => {
     const { context } = runner();

@@ -500,6 +500,7 @@ test('props that JSON cannot hold, or that are too long, are refused', async t =
   const fetch = (props: unknown) => fn.fetch('http://x/', { props: props as Record<string, unknown> });
   await t.throwsAsync(fetch({ a: 1n }), { instanceOf: TypeError, message: /Option props of fetch\(\)/ });
   await t.throwsAsync(fetch([]), { instanceOf: TypeError });
+  t.throws(() => fn.rpcTo({ props: Object([]) }), { instanceOf: TypeError, message: /Option props of rpcTo\(\)/ });
   await t.throwsAsync(fetch('text'), { instanceOf: TypeError });
   await t.throwsAsync(fetch({ a: 'x'.repeat(70_000) }), { instanceOf: RangeError, message: /at most 65536/ });
   await t.throwsAsync(host.load(handler(''), { props: { a: Number.NaN } }), { message: /props/ });

@@ -1,4 +1,5 @@
-/** Props of one request: what the application hands to a function along with it. */
+/** Props: what the application hands to a function along with a request or a call. */
+import { asciiJson } from '../../protocol/ascii-json.js';
 import { complaintAbout } from '../../quotas/schema/check.js';
 import { sentence } from '../../quotas/schema/complaint.js';
 import { PROPS } from '../../shapes/function-shapes.js';
@@ -13,13 +14,8 @@ const MAX_CHARACTERS = 64 * 1024;
  * @throws TypeError for what JSON cannot hold, RangeError for more than 64 KiB of it
  */
 export function withProps(input: FetchInput, props: unknown): FetchInput {
-  const complaint = complaintAbout(PROPS, props);
-  if (complaint !== undefined) {
-    const place = 'Option props of fetch()';
-    throw new TypeError(sentence(complaint, { place: () => place, owner: place, member: 'key' }));
-  }
-  // Heads are Latin-1.
-  const text = JSON.stringify(props).replace(/[\u0080-\uffff]/g, escaped);
+  checkProps('fetch()', props);
+  const text = asciiJson(props);
   if (text.length > MAX_CHARACTERS) {
     throw new RangeError(
       `Option props of fetch() has ${text.length} characters as JSON, at most ${MAX_CHARACTERS} are allowed`,
@@ -29,6 +25,10 @@ export function withProps(input: FetchInput, props: unknown): FetchInput {
   return { ...input, head: [method, url, '', text, ...headers].join('\n'), props: JSON.parse(text) };
 }
 
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** @throws TypeError for what is no JSON object */
+export function checkProps(method: 'fetch()' | 'rpcTo()', props: unknown): void {
+  const complaint = complaintAbout(PROPS, props);
+  if (complaint === undefined) return;
+  const place = `Option props of ${method}`;
+  throw new TypeError(sentence(complaint, { place: () => place, owner: place, member: 'key' }));
 }
