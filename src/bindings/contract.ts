@@ -71,6 +71,21 @@ export interface DirectoryContract<Directory = unknown> extends Contract {
   readonly type?: Directory;
 }
 
+/** The terms of a method of a part. Its arguments and its result cross as values. */
+export interface PartTerms {
+  /** A call changes nothing, or nothing more when it is repeated: it is made once more when the connection was lost. @default false */
+  readonly isSafe?: true;
+  /** The first argument is a name of the application, under which the part keeps something for it until `left` is called with that name. */
+  readonly isOwned?: true;
+}
+
+/** The contract of a part of the storage that belongs to no account, such as the claims of cron triggers: each method has an entry. */
+export interface PartContract<Part = unknown> {
+  readonly methods: Readonly<Record<string, PartTerms>>;
+  /** Never set: the type of the part. */
+  readonly type?: Part;
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: any function is a method
 type Method = (...args: any) => unknown;
 type Arguments<Member> = Parameters<Extract<Member, Method>>;
@@ -125,3 +140,16 @@ export function directoryContract<Directory>(terms: {
 }): DirectoryContract<Directory> {
   return terms;
 }
+
+export function partContract<Part>(methods: Readonly<Record<keyof Part & string, PartTerms>>): PartContract<Part> {
+  return { methods };
+}
+
+/** The methods of a directory of engines that have names: one that is opened is made when there is none. */
+export const NAMED_ENGINES = {
+  open: { isSafe: true, opens: true },
+  find: { isSafe: true, opens: true },
+  create: {},
+  delete: {},
+  list: { isSafe: true },
+} as const;

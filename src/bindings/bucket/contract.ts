@@ -1,5 +1,5 @@
 /** How buckets are used from another process. */
-import { directoryContract, engineContract } from '../contract.js';
+import { directoryContract, engineContract, NAMED_ENGINES } from '../contract.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
 import { BucketError } from './errors.js';
 import type { StoreStorageClass } from './types.js';
@@ -27,12 +27,6 @@ const BUCKET = engineContract<BucketEngine, 'id' | 'name' | 'storageClass', Stor
 });
 
 export const BUCKET_CONTRACT = directoryContract<BucketDirectory>({
-  methods: {
-    open: { isSafe: true, opens: true },
-    find: { isSafe: true, opens: true },
-    create: {},
-    delete: {},
-    list: { isSafe: true },
-  },
+  methods: NAMED_ENGINES,
   engine: BUCKET,
 });

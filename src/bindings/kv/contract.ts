@@ -1,5 +1,5 @@
 /** How key-value namespaces are used from another process. */
-import { directoryContract, engineContract } from '../contract.js';
+import { directoryContract, engineContract, NAMED_ENGINES } from '../contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
 import { KvError } from './errors.js';
 
@@ -18,12 +18,6 @@ const NAMESPACE = engineContract<KvEngine, 'name', undefined>({
 });
 
 export const KV_CONTRACT = directoryContract<KvDirectory>({
-  methods: {
-    open: { isSafe: true, opens: true },
-    find: { isSafe: true, opens: true },
-    create: {},
-    delete: {},
-    list: { isSafe: true },
-  },
+  methods: NAMED_ENGINES,
   engine: NAMESPACE,
 });

@@ -1,7 +1,7 @@
 /** How queues are used from another process. */
 import { OWN_WORK } from '../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
-import { directoryContract, engineContract } from '../contract.js';
+import { directoryContract, engineContract, NAMED_ENGINES } from '../contract.js';
 import type { QueueDirectory, QueueEngine, QueueInfo } from './broker.js';
 import { QueueError } from './errors.js';
 
@@ -33,13 +33,7 @@ const QUEUE = engineContract<QueueEngine, 'info', QueueInfo>({
 });
 
 export const QUEUE_CONTRACT = directoryContract<QueueDirectory>({
-  methods: {
-    open: { isSafe: true, opens: true },
-    find: { isSafe: true, opens: true },
-    create: {},
-    delete: {},
-    list: { isSafe: true },
-  },
+  methods: NAMED_ENGINES,
   engine: QUEUE,
 });
 

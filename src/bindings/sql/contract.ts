@@ -1,6 +1,6 @@
 /** How SQL databases are administered from another process. Statements go to the service of the binding, which runs them where the storage is. */
 import { EdgeError } from '../../quotas/errors.js';
-import { directoryContract, engineContract } from '../contract.js';
+import { directoryContract, engineContract, NAMED_ENGINES } from '../contract.js';
 import type { SqlBounds, SqlDirectory, SqlEngine } from './engine.js';
 import { SqlError } from './errors.js';
 
@@ -26,11 +26,9 @@ const DATABASE = engineContract<SqlEngine, 'name' | 'isClosed' | 'query' | 'exec
 
 export const SQL_CONTRACT = directoryContract<SqlDirectory>({
   methods: {
-    open: { isSafe: true, opens: true, send: (name, bounds) => [name, onlyBounds(bounds)] },
-    find: { isSafe: true, opens: true },
+    ...NAMED_ENGINES,
+    open: { ...NAMED_ENGINES.open, send: (name, bounds) => [name, onlyBounds(bounds)] },
     create: { send: (name, bounds) => [name, onlyBounds(bounds)] },
-    delete: {},
-    list: { isSafe: true },
   },
   engine: DATABASE,
 });

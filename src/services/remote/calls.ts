@@ -3,8 +3,6 @@
  * head is `[name, ...arguments]`, and the answer is the result, or the error.
  */
 
-import type { CronClaim, CronTarget, CronWish } from '../../bindings/cron/cron-claims.js';
-import type { AlarmFunction, AlarmOutcome, ClaimedAlarm } from '../../bindings/objects/alarm-claims.js';
 import type { ServiceId } from '../../bindings/service-id.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -92,12 +90,6 @@ export type LevelChange =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array };
 
-/** What a function of an account has used more on a day, as the record of its counters is written. */
-export type UsageEntry = readonly [account: string, name: string, day: number, counters: string];
-
-/** "minute:<its number>:<account>" or "day:…" | how many requests the application has counted of it, in all. */
-export type OwnCount = readonly [key: string, count: number];
-
 /** The part of a removal that is under way: 'beside' is the step of the application. */
 export interface RemovalOrder {
   readonly account: string;
@@ -106,7 +98,10 @@ export interface RemovalOrder {
   readonly deleteData: boolean;
 }
 
-/** Calls of the storage and of the process itself. Engines of bindings have contracts, and calls named `<row>.directory.<method>` and `<row>.engine.<method>`. */
+/**
+ * Calls of the storage and of the process itself. What has a contract is called by names that its clients make: engines of bindings by
+ * `<row>.directory.<method>` and `<row>.engine.<method>` (contract-client.ts), parts of the storage by `<part>.<method>` (remote-part.ts).
+ */
 export interface RemoteCalls {
   'store.describe': () => StoreDescription;
   'store.stored': (account: string) => StoredSum;
@@ -120,23 +115,6 @@ export interface RemoteCalls {
   'records.keys': (range: KeyRange, size: number) => string[];
   'sublevel.get': (name: string, key: string) => unknown;
   'sublevel.put': (name: string, key: string, value: unknown) => undefined;
-  'crons.track': (
-    target: Pick<CronTarget, 'account' | 'function'>,
-    crons: readonly string[],
-    sinceMs: number,
-  ) => readonly (number | undefined)[];
-  'crons.claim': (owner: string, wishes: readonly CronWish[]) => readonly CronClaim[];
-  'crons.finished': (owner: string, target: CronTarget) => undefined;
-  'crons.left': (owner: string) => undefined;
-  'alarms.serve': (owner: string, served: AlarmFunction) => undefined;
-  'alarms.drop': (owner: string, served: AlarmFunction) => undefined;
-  /** Resolves when there are some. */
-  'alarms.claim': (owner: string, most: number) => readonly ClaimedAlarm[];
-  'alarms.settle': (owner: string, claim: number, outcome: AlarmOutcome) => undefined;
-  'alarms.left': (owner: string) => undefined;
-  'objects.claim': (owner: string, of: AlarmFunction) => boolean;
-  'objects.release': (owner: string, of: AlarmFunction) => undefined;
-  'objects.left': (owner: string) => undefined;
   /** Resolves when the application holds all of them, under the number. */
   'locks.take': (number: number, keys: readonly string[]) => undefined;
   'locks.give': (number: number) => undefined;
@@ -154,15 +132,6 @@ export interface RemoteCalls {
   'level.batch': (name: string, changes: readonly LevelChange[], sync: boolean) => undefined;
   'level.page': (name: string, query: LevelPageQuery) => LevelPage;
   'level.compact': (name: string, from: string, to: string) => undefined;
-  /** Adds a message of the sender, unless it has been added. */
-  'usage.add': (sender: string, number: number, entries: readonly UsageEntry[]) => undefined;
-  /** The sender sends nothing more. */
-  'usage.left': (sender: string) => undefined;
-  /** Adds up what the accounts have had stored until now. */
-  'usage.measure': (accounts: readonly string[]) => undefined;
-  /** What the application itself has counted. Resolves, for each, with the sum of all applications then. */
-  'counts.set': (application: string, counts: readonly OwnCount[]) => number[];
-  'counts.read': (key: string) => number;
   /** From here on the number stands for the service: calls of it have the head `[number, method, arguments, has a body]`. */
   'service.open': (service: number, address: ServiceAddress) => undefined;
   'service.close': (service: number) => undefined;
@@ -191,9 +160,4 @@ export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'level.getMany',
   'level.page',
   'level.compact',
-  'usage.add',
-  'usage.left',
-  'usage.measure',
-  'counts.set',
-  'counts.read',
 ]);

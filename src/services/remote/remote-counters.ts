@@ -6,9 +6,10 @@ import { randomUUID } from 'node:crypto';
 import type { CountStore } from '../../quotas/counters/request-counts.js';
 import type { SharedCounters } from '../../quotas/counters/shared-counters.js';
 import { guarded } from '../../quotas/guarded.js';
-import type { OwnCount } from './calls.js';
 import { lostError } from './outgoing-call.js';
 import type { RemoteLink } from './remote-link.js';
+import { remotePart } from './remote-part.js';
+import { COUNTS_CONTRACT, type OwnCount, type SharedCounts } from './shared-usage.js';
 
 interface Own {
   count: number;
@@ -29,12 +30,14 @@ export class RemoteCounters implements SharedCounters {
   /** Both processes have one clock. */
   readonly aheadMs = 0;
   readonly #link: RemoteLink;
+  readonly #counts: SharedCounts;
   readonly #application = randomUUID();
   readonly #own = new Map<string, Own>();
   #asked: Asked[] = [];
 
   constructor(link: RemoteLink) {
     this.#link = link;
+    this.#counts = remotePart(link, 'counts', COUNTS_CONTRACT);
   }
 
   /** Rejects at once while there is no process: the request is part of what is said with the next one. */
@@ -65,7 +68,7 @@ export class RemoteCounters implements SharedCounters {
       get: async key => {
         const day = Math.floor(Date.now() / DAY_MS);
         const account = key.slice(key.indexOf('/') + 1);
-        return JSON.stringify({ day, requests: await this.#link.call('counts.read', `day:${day}:${account}`) });
+        return JSON.stringify({ day, requests: await this.#counts.read(`day:${day}:${account}`) });
       },
       put: async () => {},
     };
@@ -97,7 +100,7 @@ export class RemoteCounters implements SharedCounters {
     const asked = this.#asked;
     this.#asked = [];
     const counts = asked.map(({ own }) => own);
-    this.#link.call('counts.set', this.#application, counts).then(
+    this.#counts.set(this.#application, counts).then(
       sums => {
         for (const [index, { resolve }] of asked.entries()) resolve(sums[index] ?? 0);
       },

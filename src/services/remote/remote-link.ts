@@ -32,11 +32,14 @@ export class RemoteLink {
    * when the connection was lost.
    */
   async call<Name extends CallName>(name: Name, ...args: CallArguments<Name>): Promise<CallResult<Name>> {
-    const { head, body } = packValue([name, ...args]);
-    return this.retried(SAFE_CALLS.has(name), async channel => {
-      const result = await resultOf(await new OutgoingCall(channel, head, body).reply);
-      return result as CallResult<Name>; // the other end is of the same version, and its table has this type
-    });
+    const result = await this.callValue(SAFE_CALLS.has(name), [name, ...args]);
+    return result as CallResult<Name>; // the other end is of the same version, and its table has this type
+  }
+
+  /** As `call`, for a value that begins with the name of a call. */
+  callValue(isSafe: boolean, value: readonly [name: string, ...args: unknown[]]): Promise<unknown> {
+    const { head, body } = packValue(value);
+    return this.retried(isSafe, async channel => resultOf(await new OutgoingCall(channel, head, body).reply));
   }
 
   /** A call whose result is of no interest. It begins before every call that is made on this connection later. @throws TypeError for long arguments */

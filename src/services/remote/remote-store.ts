@@ -1,6 +1,8 @@
 /** A storage in the services process, as the host uses it. */
+import { CRON_CONTRACT } from '../../bindings/cron/contract.js';
 import type { CronClaims } from '../../bindings/cron/cron-claims.js';
 import type { AlarmClaims } from '../../bindings/objects/alarm-claims.js';
+import { ALARM_CONTRACT, OBJECT_CONTRACT } from '../../bindings/objects/contract.js';
 import type { ObjectClaims } from '../../bindings/objects/object-claims.js';
 import type { Channel } from '../../protocol/channel.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -13,6 +15,7 @@ import type { DatabaseChanges, HostStore, StoreDatabase, StoreRecords } from '..
 import { MachineLocks } from './machine-locks.js';
 import { remoteDatabase } from './remote-level.js';
 import { RemoteLink } from './remote-link.js';
+import { remotePart } from './remote-part.js';
 import { remoteRecords } from './remote-records.js';
 
 export interface RemoteStoreOptions {
@@ -47,24 +50,9 @@ export class RemoteStore implements HostStore {
     this.locks = new MachineLocks(link);
     this.records = remoteRecords(link);
     this.recounted = recounted;
-    this.crons = {
-      track: (target, crons, sinceMs) => link.call('crons.track', target, crons, sinceMs),
-      claim: (owner, wishes) => link.call('crons.claim', owner, wishes),
-      finished: (owner, target) => link.call('crons.finished', owner, target),
-      left: owner => link.call('crons.left', owner),
-    };
-    this.objects = {
-      claim: (owner, of) => link.call('objects.claim', owner, of),
-      release: (owner, of) => link.call('objects.release', owner, of),
-      left: owner => link.call('objects.left', owner),
-    };
-    this.alarms = {
-      serve: (owner, served) => link.call('alarms.serve', owner, served),
-      drop: (owner, served) => link.call('alarms.drop', owner, served),
-      claim: (owner, most) => link.call('alarms.claim', owner, most),
-      settle: (owner, claim, outcome) => link.call('alarms.settle', owner, claim, outcome),
-      left: owner => link.call('alarms.left', owner),
-    };
+    this.crons = remotePart(link, 'crons', CRON_CONTRACT);
+    this.objects = remotePart(link, 'objects', OBJECT_CONTRACT);
+    this.alarms = remotePart(link, 'alarms', ALARM_CONTRACT);
     this.secretsKey = {
       path: secretsKeyPath,
       read: () => link.call('key.read'),

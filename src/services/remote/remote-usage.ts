@@ -8,15 +8,16 @@ import type { RowWriter } from '../../usage/usage-recorder.js';
 import type { UsageRow } from '../../usage/usage-row.js';
 import { encodeSlots } from '../../usage/usage-slots.js';
 import type { RowPort } from '../../usage/write-rows.js';
-import type { UsageEntry } from './calls.js';
 import { isLost, type RemoteLink } from './remote-link.js';
+import { remotePart } from './remote-part.js';
+import { type SharedUsage, USAGE_CONTRACT, type UsageEntry } from './shared-usage.js';
 
 /** Rows of one message, which the services process writes in one commit. */
 const MESSAGE_ROWS = 100;
 const MOST_TRIES = 3;
 
 export class RemoteUsage implements RowWriter {
-  readonly #link: RemoteLink;
+  readonly #usage: SharedUsage;
   /** Under this name the services process knows which messages it has had. */
   readonly #sender = randomUUID();
   #lastNumber = 0;
@@ -26,8 +27,8 @@ export class RemoteUsage implements RowWriter {
   readonly meter: StoredMeter;
 
   constructor(link: RemoteLink) {
-    this.#link = link;
-    this.meter = new RemoteMeter(link);
+    this.#usage = remotePart(link, 'usage', USAGE_CONTRACT);
+    this.meter = new RemoteMeter(this.#usage);
   }
 
   async writeRows(rows: readonly UsageRow[], port: RowPort): Promise<void> {
@@ -51,7 +52,7 @@ export class RemoteUsage implements RowWriter {
   async #add(number: number, entries: readonly UsageEntry[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
-        await this.#link.call('usage.add', this.#sender, number, entries);
+        await this.#usage.add(this.#sender, number, entries);
         return;
       } catch (error) {
         if (!isLost(error) || tries >= MOST_TRIES) throw error;
@@ -61,16 +62,16 @@ export class RemoteUsage implements RowWriter {
 
   async close(): Promise<void> {
     if (this.#lastNumber === 0 || this.#unanswered.length > 0) return;
-    await this.#link.call('usage.left', this.#sender).catch(() => {}); // it is forgotten some days later
+    await this.#usage.left(this.#sender).catch(() => {}); // it is forgotten some days later
   }
 }
 
 class RemoteMeter implements StoredMeter {
-  readonly #link: RemoteLink;
+  readonly #usage: SharedUsage;
   #changed = new Set<string>();
 
-  constructor(link: RemoteLink) {
-    this.#link = link;
+  constructor(usage: SharedUsage) {
+    this.#usage = usage;
   }
 
   get hasChanged(): boolean {
@@ -86,7 +87,7 @@ class RemoteMeter implements StoredMeter {
     const accounts = this.#changed;
     this.#changed = new Set();
     try {
-      await this.#link.call('usage.measure', [...accounts]);
+      await this.#usage.measure([...accounts]);
     } catch (error) {
       for (const account of accounts) this.#changed.add(account);
       throw error;

@@ -11,7 +11,7 @@ import { UsageRow } from '../../usage/usage-row.js';
 import { decodeSlots } from '../../usage/usage-slots.js';
 import { decodeSender, encodeSender, type UsageStore } from '../../usage/usage-store.js';
 import { writeRows } from '../../usage/write-rows.js';
-import type { UsageEntry } from '../remote/calls.js';
+import type { SharedUsage, UsageEntry } from '../remote/shared-usage.js';
 
 export interface KeptUsageOptions {
   readonly store: UsageStore;
@@ -22,7 +22,7 @@ export interface KeptUsageOptions {
 const MEASURE_AFTER_MS = 800;
 const RETRY_MS = 5000;
 
-export class KeptUsage {
+export class KeptUsage implements SharedUsage {
   readonly #options: KeptUsageOptions;
   readonly #timer = callSoon(() => this.#measureInBackground());
   /** One thing after the other: sums are read, and written with what was added. */

@@ -4,7 +4,7 @@
  */
 import type { Sublevel } from '../../storage/records/sublevel.js';
 import { callSoon } from '../../usage/call-soon.js';
-import type { OwnCount } from '../remote/calls.js';
+import type { OwnCount, SharedCounts } from '../remote/shared-usage.js';
 
 interface Count {
   /** The number of the minute or the day since 1970. */
@@ -27,7 +27,7 @@ const MAX_IN_MEMORY = 20_000;
 /** Of one day: more have come and gone. */
 const MAX_APPLICATIONS = 100;
 
-export class RequestCounters {
+export class RequestCounters implements SharedCounts {
   readonly #store: Pick<Sublevel, 'get' | 'put'>;
   /** By where they are kept, in the order of their first use. */
   readonly #counts = new Map<string, Count>();

@@ -1,7 +1,9 @@
 /** What several applications have used is one sum, what they count one count, and what is due runs once: also when messages come twice and processes begin anew. */
 import test, { type ExecutionContext } from 'ava';
+import { CRON_CONTRACT } from '../../../src/bindings/cron/contract.js';
 import { cronStorage } from '../../../src/bindings/cron/cron-records.js';
 import { RemoteCounters } from '../../../src/services/remote/remote-counters.js';
+import { remotePart } from '../../../src/services/remote/remote-part.js';
 import { KeptUsage } from '../../../src/services/server/kept-usage.js';
 import { RequestCounters } from '../../../src/services/server/request-counters.js';
 import { storedSums } from '../../../src/services/stored-sums.js';
@@ -123,11 +125,13 @@ test('of two applications one runs a cron trigger, and the other the next one wh
   const [one, two] = [remotePair(objects), remotePair(objects)];
   const target = { account: 'acme', function: 'nightly' };
   const minute = Math.ceil(Date.now() / 60_000) * 60_000;
-  for (const { link } of [one, two]) await link.call('crons.track', target, ['* * * * *'], minute);
+  const [first, second] = [one, two].map(({ link }) => remotePart(link, 'crons', CRON_CONTRACT));
+  if (first === undefined || second === undefined) return t.fail();
+  for (const crons of [first, second]) await crons.track(target, ['* * * * *'], minute);
   const wish = (dueMs: number) => ({ ...target, cron: '* * * * *', dueMs, isExclusive: true, isMissed: false });
   const claims = await Promise.all([
-    one.link.call('crons.claim', 'one', [wish(minute + 60_000)]),
-    two.link.call('crons.claim', 'two', [wish(minute + 60_000)]),
+    first.claim('one', [wish(minute + 60_000)]),
+    second.claim('two', [wish(minute + 60_000)]),
   ]);
   t.deepEqual(
     claims.flat().map(({ kind }) => kind),
@@ -135,6 +139,6 @@ test('of two applications one runs a cron trigger, and the other the next one wh
   );
   // The first has not said that its run is over.
   one.application.close();
-  const [next] = await two.link.call('crons.claim', 'two', [wish(minute + 120_000)]);
+  const [next] = await second.claim('two', [wish(minute + 120_000)]);
   t.is(next?.kind, 'run');
 });

@@ -7,6 +7,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import { type AtEnd, type ContentAnswer, type EngineAddress, TRAILER, type WholeContent } from '../calls.js';
 import { allBytes, lostError } from '../outgoing-call.js';
 import { packHead } from '../packets.js';
+import { callMethod } from './call-method.js';
 import { OpenEngines } from './open-engines.js';
 import type { ServedCall } from './served-call.js';
 
@@ -43,7 +44,7 @@ export class ContractServer {
     this.#directoryOf = directoryOf;
     this.#workOf = workOf;
     this.#tracked = tracked;
-    this.#open = new OpenEngines((row, { account, name }) => call(directoryOf(row, account), 'find', [name]));
+    this.#open = new OpenEngines((row, { account, name }) => callMethod(directoryOf(row, account), 'find', [name]));
     for (const row of rows) {
       const { directory } = row;
       if (directory === undefined) continue;
@@ -87,7 +88,7 @@ export class ContractServer {
     }
     const tracked = at === undefined ? undefined : this.#tracked.get(String(name));
     const result =
-      tracked === undefined || at === undefined ? call(target, method.method, args) : tracked(at, target, args);
+      tracked === undefined || at === undefined ? callMethod(target, method.method, args) : tracked(at, target, args);
     if (terms.answer === 'stream')
       served.replyWithBody(packHead(undefined), result as ServiceBody); // by the contract
     else await this.#reply(served, method, account, await result);
@@ -166,12 +167,6 @@ async function wholeContents(found: Iterable<FoundContent | null>): Promise<(Who
     }
   }
   return whole;
-}
-
-function call(target: object, method: string, args: readonly unknown[]): unknown {
-  const run: unknown = Reflect.get(target, method);
-  if (typeof run !== 'function') throw new TypeError(`There is no method ${method}`);
-  return Reflect.apply(run, target, args);
 }
 
 function isObject(value: unknown): value is object {

@@ -1,10 +1,8 @@
 /** How each call of calls.ts is answered. */
 import type { AccountChange } from '../../account-changes.js';
 import type { HostStore } from '../../host-store.js';
-import type { CallName } from '../calls.js';
 import { ServedLevels } from './served-levels.js';
 import type { ServedLocks } from './served-locks.js';
-import type { ServedObjects } from './served-objects.js';
 import type { ServedQueues } from './served-queues.js';
 import type { ServedRemovals } from './served-removals.js';
 import type { ServedServices } from './served-services.js';
@@ -19,33 +17,12 @@ export interface ConnectionParts {
   readonly locks: ServedLocks;
   /** The application has changed a database. */
   readonly onChange: (name: string, keys: readonly string[] | undefined) => void;
-  /** The names under which the application has claimed runs of cron triggers and alarms. */
-  readonly owners: Set<string>;
 }
 
-export function valueHandlers(objects: ServedObjects, parts: ConnectionParts): ValueHandlers {
-  return {
-    ...storeHandlers(objects.store, parts),
-    ...countingHandlers(objects),
-  };
-}
-
-type CountingCall = Extract<CallName, `usage.${string}` | `counts.${string}`>;
-
-function countingHandlers({ usage, counters }: ServedObjects): Pick<ValueHandlers, CountingCall> {
-  return {
-    'usage.add': async (sender, number, entries) => void (await usage.add(sender, number, entries)),
-    'usage.left': async sender => void (await usage.left(sender)),
-    'usage.measure': async accounts => void (await usage.measure(accounts)),
-    'counts.set': (application, counts) => counters.set(application, counts),
-    'counts.read': key => counters.read(key),
-  };
-}
-
-function storeHandlers(
+export function valueHandlers(
   store: HostStore,
-  { removals, announce, services, locks, owners, onChange }: ConnectionParts,
-): Omit<ValueHandlers, CountingCall> {
+  { removals, announce, services, locks, onChange }: ConnectionParts,
+): ValueHandlers {
   const { records, secretsKey } = store;
   const levels = new ServedLevels(store, onChange);
   return {
@@ -70,28 +47,6 @@ function storeHandlers(
     },
     'sublevel.get': (name, key) => store.sublevel(name).get(key),
     'sublevel.put': async (name, key, value) => void (await store.sublevel(name).put(key, value)),
-    'crons.track': (target, crons, sinceMs) => store.crons.track(target, crons, sinceMs),
-    'crons.claim': (owner, wishes) => {
-      owners.add(owner);
-      return store.crons.claim(owner, wishes);
-    },
-    'crons.finished': async (owner, target) => void (await store.crons.finished(owner, target)),
-    'crons.left': async owner => void (await store.crons.left(owner)),
-    'alarms.serve': async (owner, served) => {
-      owners.add(owner);
-      await store.alarms.serve(owner, served);
-      return undefined;
-    },
-    'objects.claim': (owner, of) => {
-      owners.add(owner);
-      return store.objects.claim(owner, of);
-    },
-    'objects.release': async (owner, of) => void (await store.objects.release(owner, of)),
-    'objects.left': async owner => void (await store.objects.left(owner)),
-    'alarms.drop': async (owner, served) => void (await store.alarms.drop(owner, served)),
-    'alarms.claim': (owner, most) => store.alarms.claim(owner, most),
-    'alarms.settle': async (owner, claim, outcome) => void (await store.alarms.settle(owner, claim, outcome)),
-    'alarms.left': async owner => void (await store.alarms.left(owner)),
     'locks.take': (number, keys) => locks.take(number, keys),
     'locks.give': async number => {
       locks.give(number);

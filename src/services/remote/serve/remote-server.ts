@@ -13,6 +13,7 @@ import { type ConnectionParts, valueHandlers } from './handlers.js';
 import { ServedCall } from './served-call.js';
 import { ServedLocks } from './served-locks.js';
 import type { ServedObjects } from './served-objects.js';
+import { ServedParts } from './served-parts.js';
 import { ServedQueues } from './served-queues.js';
 import { ServedRemovals } from './served-removals.js';
 import { ServedServices } from './served-services.js';
@@ -20,14 +21,13 @@ import type { ValueHandlers } from './value-handlers.js';
 
 export class RemoteServer {
   readonly #channel: Channel;
-  readonly #objects: ServedObjects;
   readonly #parts: ConnectionParts;
   readonly #handlers: ValueHandlers;
+  readonly #ofStorage: ServedParts;
   readonly #contracts: ContractServer;
 
   constructor(channel: Channel, objects: ServedObjects) {
     this.#channel = channel;
-    this.#objects = objects;
     const announce: ConnectionParts['announce'] = change => objects.announce(channel, change);
     this.#parts = {
       queues: new ServedQueues(objects.seats),
@@ -36,9 +36,9 @@ export class RemoteServer {
       services: new ServedServices(objects.service),
       locks: new ServedLocks(objects.locks),
       onChange: (name, keys) => objects.onChange?.(channel, name, keys),
-      owners: new Set(),
     };
-    this.#handlers = valueHandlers(objects, this.#parts);
+    this.#handlers = valueHandlers(objects.store, this.#parts);
+    this.#ofStorage = new ServedParts(objects);
     const { rows, directoryOf, workOf } = objects;
     this.#contracts = new ContractServer({ rows, directoryOf, workOf, tracked: this.#parts.queues.tracked });
   }
@@ -68,13 +68,7 @@ export class RemoteServer {
     this.#parts.removals.close();
     this.#parts.queues.close();
     this.#parts.locks.close();
-    // Its runs have ended with it.
-    const { crons, alarms, objects } = this.#objects.store;
-    for (const owner of this.#parts.owners) {
-      void crons.left(owner).catch(() => {});
-      void alarms.left(owner).catch(() => {});
-      void objects.left(owner).catch(() => {});
-    }
+    this.#ofStorage.close();
   }
 
   async #answerService(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): Promise<void> {
@@ -120,7 +114,7 @@ export class RemoteServer {
       const [name, ...args] = value;
       const method = this.#contracts.find(name);
       if (method !== undefined) await this.#contracts.answer(call, method, value);
-      else call.replyValue(await handlerOf(this.#handlers, name)(...args));
+      else call.replyValue(await (this.#ofStorage.find(name) ?? handlerOf(this.#handlers, name))(...args));
     } catch (error) {
       call.replyError(error);
     }

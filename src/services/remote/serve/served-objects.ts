@@ -7,21 +7,9 @@ import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
 import type { AccountChange } from '../../account-changes.js';
 import type { RemovalStep } from '../../control.js';
 import type { HostStore } from '../../host-store.js';
-import type { OwnCount, ServiceAddress, UsageEntry } from '../calls.js';
+import type { ServiceAddress } from '../calls.js';
+import type { SharedCounts, SharedUsage } from '../shared-usage.js';
 import type { ConsumerSeats } from './consumer-seats.js';
-
-/** What all applications have used: server/kept-usage.ts. */
-export interface ServedUsage {
-  add(sender: string, number: number, entries: readonly UsageEntry[]): Promise<void>;
-  left(sender: string): Promise<void>;
-  measure(accounts: readonly string[]): Promise<void>;
-}
-
-/** Requests of all applications: server/request-counters.ts. */
-export interface ServedCounters {
-  set(application: string, counts: readonly OwnCount[]): Promise<number[]>;
-  read(key: string): Promise<number>;
-}
 
 export interface ServedObjects {
   readonly store: HostStore;
@@ -33,8 +21,8 @@ export interface ServedObjects {
   readonly seats: ConsumerSeats;
   /** What applications hold locks of. */
   readonly locks: KeyedMutex;
-  readonly usage: ServedUsage;
-  readonly counters: ServedCounters;
+  readonly usage: SharedUsage;
+  readonly counters: SharedCounts;
   /** The service of the application's own client. @throws TypeError when the binding has none */
   readonly service: (address: ServiceAddress) => Service;
   /**
