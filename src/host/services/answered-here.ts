@@ -8,8 +8,8 @@ import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { CallTrace, TracedCall } from '../../services/calls/call-trace.js';
-import { ServicesAsk } from '../../services/control.js';
 import { type LocalAnswerHead, type LocalHead, parseLocalHead } from '../../services/local-hop.js';
+import { ServicesOpens } from '../../services/messages.js';
 import type { RemoteCaller, RemoteFunction } from './remote-function.js';
 
 export interface AnsweredHereParts {
@@ -32,7 +32,7 @@ export class AnsweredHere {
   }
 
   answers(kind: number): boolean {
-    return kind in ServicesAsk;
+    return kind in ServicesOpens;
   }
 
   /** @param beginSpan keeps a span until its end is reported, under the number that it answers */
@@ -47,10 +47,10 @@ export class AnsweredHere {
     if (isComplete) exchange.buffer(body);
     const io = new ExchangeIo(exchange);
     try {
-      if (kind === ServicesAsk.Call) await this.#call(exchange, io, head, isComplete);
-      else if (kind === ServicesAsk.Route)
+      if (kind === ServicesOpens.Call) await this.#call(exchange, io, head, isComplete);
+      else if (kind === ServicesOpens.Route)
         reply(exchange, this.#route(parseLocalHead(head)) === undefined ? '' : 'local');
-      else if (kind === ServicesAsk.Local) await this.#local(exchange, io, parseLocalHead(head), isComplete);
+      else if (kind === ServicesOpens.Local) await this.#local(exchange, io, parseLocalHead(head), isComplete);
       else await this.#traceBegins(exchange, head, beginSpan);
     } catch (error) {
       exchange.fail(failureText(error));

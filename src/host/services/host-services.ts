@@ -20,27 +20,25 @@ import type { HostShare } from '../../quotas/host/host-share.js';
 import { type AccountChange, parseMissedChanges, parseToldChange } from '../../services/account-changes.js';
 import type { CallTrace } from '../../services/calls/call-trace.js';
 import { CONNECTION_BOUNDS } from '../../services/connection-bounds.js';
+import { forward } from '../../services/forwarded-call.js';
+import type { HostStore } from '../../services/host-store.js';
 import {
-  ApplicationAsks,
   type ApplicationHello,
-  ControlSignal,
   NEWS_BYTES,
   News,
   type Notice,
-  packed,
   pair,
   parseDatabaseChange,
   parseNotice,
   type RemovalStep,
-  ServicesAsk,
   unpackedTotals,
-} from '../../services/control.js';
-import { forward } from '../../services/forwarded-call.js';
-import type { HostStore } from '../../services/host-store.js';
+} from '../../services/message-contents.js';
+import { ApplicationOpens, ApplicationSignal, ServicesOpens, ServicesSignal } from '../../services/messages.js';
 import type { ServicesConnection } from '../../services/process/services-connection.js';
 import { ServicesProcess } from '../../services/process/services-process.js';
 import { DatabaseListeners } from '../../services/remote/database-listeners.js';
 import { leave } from '../../services/remote/outgoing-call.js';
+import { packValue } from '../../services/remote/packets.js';
 import { isLost, RemoteLink } from '../../services/remote/remote-link.js';
 import { RemoteStore } from '../../services/remote/remote-store.js';
 import type { ServedNamesList } from '../../services/served-names.js';
@@ -154,7 +152,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
         payload.writeUInt32LE(invocation, 4);
         payload.writeDoubleLE(sent, 8);
         payload.writeDoubleLE(received, 16);
-        this.#channel?.signal(0, ControlSignal.Egress, payload);
+        this.#channel?.signal(0, ApplicationSignal.Egress, payload);
       },
     });
   }
@@ -225,7 +223,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 
   accountEnds(account: string): void {
-    this.#channel?.signal(0, ControlSignal.AccountEnds, account);
+    this.#channel?.signal(0, ApplicationSignal.AccountEnds, account);
   }
 
   /** The names that functions answer have changed. Sent before the next invocation begins, or a little later: many functions may be loaded in a row. */
@@ -237,7 +235,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     (): void => {
       clearTimeout(this.#namesTimer);
       this.#namesTimer = undefined;
-      this.#channel?.signal(0, ControlSignal.Names, JSON.stringify(this.#options.names()));
+      this.#channel?.signal(0, ApplicationSignal.Names, JSON.stringify(this.#options.names()));
     },
     // Another one has everything sent again.
     () => this.#channel?.close(),
@@ -264,7 +262,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 
   #released(first: number, count: number): void {
-    this.#channel?.signal(0, ControlSignal.Gone, pair(first, count));
+    this.#channel?.signal(0, ApplicationSignal.Gone, pair(first, count));
   }
 
   #dropUnused(connections: CellConnections): void {
@@ -287,14 +285,14 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#record.writeUInt32LE(connection, 0);
     this.#record.writeUInt32LE(invocation, 4);
     this.#record.writeUInt8(news, 8);
-    this.#channel.signal(0, ControlSignal.Invocations, this.#record);
+    this.#channel.signal(0, ApplicationSignal.Invocations, this.#record);
     return true;
   }
 
   belongs(connection: number, invocation: number, owner: InvocationAddress): void {
     this.#channel?.signal(
       0,
-      ControlSignal.Belongs,
+      ApplicationSignal.Belongs,
       Buffer.concat([pair(connection, invocation), pair(owner.connection, owner.invocation)]),
     );
   }
@@ -309,7 +307,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     isolate.reconnect = exchange => {
       this.#reconnect(isolate, fn, channel, exchange).catch(() => exchange.fail(SERVICES_LOST_REASON));
     };
-    this.#channel?.signal(0, ControlSignal.Attach, pair(connection, fn.record.key));
+    this.#channel?.signal(0, ApplicationSignal.Attach, pair(connection, fn.record.key));
   }
 
   /** The isolate has lost its connection to the process at the other end of `lost`: it is given one to the next process. */
@@ -364,55 +362,55 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     this.#registered.delete(fn.record.key);
     const payload = Buffer.allocUnsafe(4);
     payload.writeUInt32LE(fn.record.key);
-    this.#channel?.signal(0, ControlSignal.Forget, payload);
+    this.#channel?.signal(0, ApplicationSignal.Forget, payload);
   }
 
   // --- ChannelOwner ---
 
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
-    if (kind === ServicesAsk.Splice) {
+    if (kind === ServicesOpens.Splice) {
       const [connection, invocation] = head.split('\n');
       const isolate = this.#isolates.get(Number(connection));
       if (isolate === undefined) exchange.fail('The isolate has ended');
       else isolate.spliced(Number(invocation), exchange);
-    } else if (kind === ServicesAsk.AccountChanged) {
+    } else if (kind === ServicesOpens.AccountChanged) {
       detached(this.#follow(exchange, head), () => exchange.fail('The application could not follow'));
-    } else if (kind === ServicesAsk.RemovalLeft) detached(this.#takeRemoval(exchange, head));
+    } else if (kind === ServicesOpens.RemovalLeft) detached(this.#takeRemoval(exchange, head));
     else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete, this.#beginSpan);
     else exchange.fail('Not supported');
   }
 
   onSignal(_id: number, kind: number, payload: Buffer): void {
     switch (kind) {
-      case ControlSignal.Asks:
+      case ServicesSignal.Asks:
         this.#asked(payload.readUInt32LE(0), payload.readUInt32LE(4));
         return;
-      case ControlSignal.Charged:
+      case ServicesSignal.Charged:
         this.#callers
           .get(keyOf(payload.readUInt32LE(0), payload.readUInt32LE(4)))
           ?.charge(payload.readUInt32LE(8) / 1000);
         return;
-      case ControlSignal.Totals:
+      case ServicesSignal.Totals:
         this.#totals(payload);
         return;
-      case ControlSignal.Stuck: {
+      case ServicesSignal.Stuck: {
         const text = payload.toString('utf8');
         const at = text.indexOf('\n');
         this.#options.onStuck(text.slice(0, at), text.slice(at + 1));
         return;
       }
-      case ControlSignal.Broken:
+      case ServicesSignal.Broken:
         this.#isolates.get(payload.readUInt32LE(0))?.broke(payload.toString('utf8', 4));
         return;
-      case ControlSignal.TraceEnds:
+      case ServicesSignal.TraceEnds:
         this.#endSpan(payload.toString('utf8'));
         return;
-      case ControlSignal.DatabaseChanged: {
+      case ServicesSignal.DatabaseChanged: {
         const { name, keys } = parseDatabaseChange(payload.toString('utf8'));
         this.#databases.changed(name, keys);
         return;
       }
-      case ControlSignal.Notice:
+      case ServicesSignal.Notice:
         this.#noticed(parseNotice(payload.toString('utf8')));
         return;
       default:
@@ -463,8 +461,9 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   async #greet(channel: Channel): Promise<void> {
     const hello: ApplicationHello = { ...this.#options.hello(), seenChange: this.#seenChange };
-    const { head } = await forward(channel, ApplicationAsks.Hello, '', packed(hello));
-    const { changes, last, isPartial } = parseMissedChanges(head);
+    const packet = packValue(hello);
+    const { head: missed } = await forward(channel, ApplicationOpens.Hello, packet.head, packet.body);
+    const { changes, last, isPartial } = parseMissedChanges(missed);
     // Nothing is called over this connection before: what an account does that is gone would count to the next one of its id.
     for (const { change } of changes) detached(this.#options.follow(change));
     this.#seenChange = last;
@@ -492,11 +491,13 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   async #countRedirect(connection: number, invocation: number, hop: number): Promise<void> {
     if (this.#channel === undefined) throw lostError();
-    await ask(this.#channel, ApplicationAsks.Redirect, null, `${connection}\n${invocation}\n${hop}`);
+    await forward(this.#channel, ApplicationOpens.Redirect, `${connection}\n${invocation}\n${hop}`, null);
   }
 
-  #register(channel: Channel, fn: RemoteFunction): Promise<void> {
-    return ask(channel, ApplicationAsks.Function, packed(fn.record));
+  /** Resolves when its bindings can be used. */
+  async #register(channel: Channel, fn: RemoteFunction): Promise<void> {
+    const { head, body } = packValue(fn.record);
+    await forward(channel, ApplicationOpens.Function, head, body);
   }
 
   #asked(connection: number, invocation: number): void {
@@ -550,16 +551,11 @@ function spliceLine(channel: Channel | undefined, connection: number): SpliceLin
     },
     open: (call, listener) =>
       channel?.isClosed === false
-        ? channel.open(ApplicationAsks.Splice, `${connection}\n${call}`, true, null, false, listener)
+        ? channel.open(ApplicationOpens.Splice, `${connection}\n${call}`, true, null, false, listener)
         : undefined,
   };
 }
 
 function lostError(): EdgeError {
   return new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
-}
-
-/** Resolves when it was done. */
-async function ask(channel: Channel, kind: ApplicationAsks, body: Uint8Array | null, head = ''): Promise<void> {
-  await forward(channel, kind, head, body);
 }

@@ -6,8 +6,8 @@ import type { CallerContext } from '../../quotas/caller-context.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { CallTracer } from '../../services/calls/call-trace.js';
-import type { FunctionRecord } from '../../services/control.js';
-import { News } from '../../services/control.js';
+import type { FunctionRecord } from '../../services/message-contents.js';
+import { News } from '../../services/message-contents.js';
 
 /** An invocation as the services' reports are for it. */
 export interface RemoteCaller extends CallOrigin {

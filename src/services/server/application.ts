@@ -17,24 +17,20 @@ import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
 import { NO_CALLS, type RemoteTotals } from '../calls/call-totals.js';
 import type { CallTracer } from '../calls/call-trace.js';
 import { CONNECTION_BOUNDS } from '../connection-bounds.js';
+import { forward } from '../forwarded-call.js';
+import { type ConfiguredBinding, HostBindings } from '../host-bindings.js';
+import { parseHopAnswer } from '../local-hop.js';
 import {
-  ApplicationAsks,
   type ApplicationHello,
-  ControlSignal,
   type FunctionRecord,
   NEWS_BYTES,
   News,
   packedTotals,
   pair,
   type RemovalStep,
-  ServicesAsk,
-  unpackedFunction,
-  unpackedHello,
-} from '../control.js';
-import { forward } from '../forwarded-call.js';
-import { type ConfiguredBinding, HostBindings } from '../host-bindings.js';
-import { parseHopAnswer } from '../local-hop.js';
-import { ApplicationOpens } from '../messages.js';
+} from '../message-contents.js';
+import { ApplicationOpens, ApplicationSignal, ServicesOpens, ServicesSignal } from '../messages.js';
+import { unpackValue } from '../remote/packets.js';
 import { RemoteServer } from '../remote/serve/remote-server.js';
 import type { ServedObjects } from '../remote/serve/served-objects.js';
 import { ServedNames } from '../served-names.js';
@@ -125,13 +121,13 @@ export class Application implements ChannelOwner, CallsOwner {
    * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told then.
    */
   async follow(change: ToldChange): Promise<void> {
-    await this.#ask(ServicesAsk.AccountChanged, changesText(change)).catch(() => this.close());
+    await this.#ask(ServicesOpens.AccountChanged, changesText(change)).catch(() => this.close());
   }
 
   /** As a helper of LeftRemovals. One that does not answer has its connection closed. */
   async takeRemoval(step: RemovalStep): Promise<boolean> {
     try {
-      await this.#ask(ServicesAsk.RemovalLeft, JSON.stringify(step));
+      await this.#ask(ServicesOpens.RemovalLeft, JSON.stringify(step));
       return true;
     } catch (error) {
       if (this.channel.isClosed) return false;
@@ -140,7 +136,7 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   /** Rejects as `forward` does. The connection of one that is stuck is closed. */
-  async #ask(kind: ServicesAsk, head: string): Promise<void> {
+  async #ask(kind: ServicesOpens, head: string): Promise<void> {
     const timeout = AbortSignal.timeout(FOLLOW_MS);
     try {
       await forward(this.channel, kind, head, null, timeout);
@@ -153,56 +149,60 @@ export class Application implements ChannelOwner, CallsOwner {
   // --- ChannelOwner ---
 
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
-    if (kind === ApplicationAsks.Splice) {
-      const [connection, call] = head.split('\n');
-      this.#splice(Number(connection), Number(call), exchange);
-      return;
+    switch (kind) {
+      case ApplicationOpens.Remote:
+        this.remote.onOpen(exchange, head, body, isComplete);
+        return;
+      case ApplicationOpens.Splice: {
+        const [connection, call] = head.split('\n');
+        this.#splice(Number(connection), Number(call), exchange);
+        return;
+      }
+      case ApplicationOpens.Redirect:
+        this.#redirect(exchange, head);
+        return;
+      case ApplicationOpens.Hello:
+      case ApplicationOpens.Function:
+        if (isComplete) exchange.buffer(body);
+        detached(this.#registered(exchange, kind, head, isComplete));
+        return;
+      default:
+        exchange.fail('Not supported');
     }
-    if (kind === ApplicationAsks.Redirect) {
-      this.#redirect(exchange, head);
-      return;
-    }
-    if (kind !== ApplicationAsks.Function && kind !== ApplicationAsks.Hello) {
-      if (kind === ApplicationOpens.Remote) this.remote.onOpen(exchange, head, body, isComplete);
-      else exchange.fail('Not supported');
-      return;
-    }
-    if (isComplete) exchange.buffer(body);
-    detached(this.#registered(exchange, kind, isComplete));
   }
 
   onSignal(id: number, kind: number, payload: Buffer): void {
     switch (kind) {
-      case ControlSignal.Gone:
+      case ApplicationSignal.Gone:
         this.#gone(payload.readUInt32LE(0), payload.readUInt32LE(4));
         return;
-      case ControlSignal.Attach:
+      case ApplicationSignal.Attach:
         this.#attach(payload.readUInt32LE(0), payload.readUInt32LE(4));
         return;
-      case ControlSignal.Invocations:
+      case ApplicationSignal.Invocations:
         for (let at = 0; at < payload.length; at += NEWS_BYTES) {
           this.#news(payload.readUInt32LE(at), payload.readUInt32LE(at + 4), payload.readUInt8(at + 8));
         }
         return;
-      case ControlSignal.Belongs: {
+      case ApplicationSignal.Belongs: {
         const [of, owner] = [payload.readUInt32LE(8), payload.readUInt32LE(12)];
         const calls = this.#connections.get(payload.readUInt32LE(0));
         calls?.belongs(payload.readUInt32LE(4), () => this.#connections.get(of)?.meter(owner));
         return;
       }
-      case ControlSignal.Egress:
+      case ApplicationSignal.Egress:
         this.#connections
           .get(payload.readUInt32LE(0))
           ?.work(payload.readUInt32LE(4))
           ?.countEgress(payload.readDoubleLE(8), payload.readDoubleLE(16));
         return;
-      case ControlSignal.Forget:
+      case ApplicationSignal.Forget:
         this.#forget(payload.readUInt32LE(0));
         return;
-      case ControlSignal.AccountEnds:
+      case ApplicationSignal.AccountEnds:
         this.#bindings.endAccount(payload.toString('utf8'));
         return;
-      case ControlSignal.Names:
+      case ApplicationSignal.Names:
         this.#names.set(payload.toString('utf8'));
         return;
       default:
@@ -223,7 +223,7 @@ export class Application implements ChannelOwner, CallsOwner {
   // --- CallsOwner ---
 
   asks(connection: number, invocation: number): void {
-    this.channel.signal(0, ControlSignal.Asks, pair(connection, invocation));
+    this.channel.signal(0, ServicesSignal.Asks, pair(connection, invocation));
   }
 
   charged(connection: number, invocation: ServedInvocation): void {
@@ -246,7 +246,7 @@ export class Application implements ChannelOwner, CallsOwner {
   totals(connection: number, invocation: ServedInvocation, totals: RemoteTotals, movedKib: number): void {
     this.#charged.delete(invocation);
     const payload = packedTotals(connection, invocation.id, invocation.takeChargedUs(), movedKib, totals);
-    this.channel.signal(0, ControlSignal.Totals, payload);
+    this.channel.signal(0, ServicesSignal.Totals, payload);
     this.#dropIfOver(connection);
   }
 
@@ -255,7 +255,7 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   splice(connection: number, target: number, listener: ExchangeListener): Exchange {
-    return this.channel.open(ServicesAsk.Splice, `${connection}\n${target}`, true, null, false, listener);
+    return this.channel.open(ServicesOpens.Splice, `${connection}\n${target}`, true, null, false, listener);
   }
 
   closed(connection: number, error: ProtocolError | undefined): void {
@@ -266,7 +266,7 @@ export class Application implements ChannelOwner, CallsOwner {
     if (error === undefined) return;
     const payload = Buffer.alloc(4);
     payload.writeUInt32LE(connection);
-    this.channel.signal(0, ControlSignal.Broken, Buffer.concat([payload, Buffer.from(error.message)]));
+    this.channel.signal(0, ServicesSignal.Broken, Buffer.concat([payload, Buffer.from(error.message)]));
   }
 
   /** An isolate may end before the application says that its invocations are over: what they have called is kept until then. */
@@ -279,7 +279,7 @@ export class Application implements ChannelOwner, CallsOwner {
     payload.writeUInt32LE(connection, 0);
     payload.writeUInt32LE(invocation.id, 4);
     payload.writeUInt32LE(invocation.takeChargedUs(), 8);
-    this.channel.signal(0, ControlSignal.Charged, payload);
+    this.channel.signal(0, ServicesSignal.Charged, payload);
   }
 
   #news(connection: number, id: number, news: News): void {
@@ -287,7 +287,11 @@ export class Application implements ChannelOwner, CallsOwner {
     if (calls === undefined) {
       // Its cell has gone, or never came: nothing was called.
       if (news === News.Over || news === News.OverAtRest) {
-        this.channel.signal(0, ControlSignal.Totals, packedTotals(connection, id, 0, 0, { ...NO_CALLS, warnings: [] }));
+        this.channel.signal(
+          0,
+          ServicesSignal.Totals,
+          packedTotals(connection, id, 0, 0, { ...NO_CALLS, warnings: [] }),
+        );
       }
       return;
     }
@@ -353,16 +357,22 @@ export class Application implements ChannelOwner, CallsOwner {
     }
   }
 
-  async #registered(exchange: Exchange, kind: ApplicationAsks, isComplete: boolean): Promise<void> {
+  async #registered(
+    exchange: Exchange,
+    kind: ApplicationOpens.Hello | ApplicationOpens.Function,
+    head: string,
+    isComplete: boolean,
+  ): Promise<void> {
     try {
       const io = new ExchangeIo(exchange);
       const pieces: Uint8Array[] = [];
       if (isComplete) pieces.push(exchange.read(Number.MAX_SAFE_INTEGER) ?? new Uint8Array());
       else for await (const piece of io.chunks()) pieces.push(piece);
-      const bytes = Buffer.concat(pieces);
+      const value = unpackValue(head, Buffer.concat(pieces));
       let text = '';
-      if (kind === ApplicationAsks.Hello) text = changesText(await this.#greeted(unpackedHello(bytes)));
-      else await this.#register(unpackedFunction(bytes));
+      if (kind === ApplicationOpens.Hello)
+        text = changesText(await this.#greeted(value as ApplicationHello)); // as the application has packed it
+      else await this.#register(value as FunctionRecord); // as above
       exchange.reply(200, text, true, null, true);
     } catch (error) {
       exchange.fail(failureText(error));
@@ -448,7 +458,7 @@ export class Application implements ChannelOwner, CallsOwner {
         JSON.stringify(traceHeaders),
         JSON.stringify(args),
       ];
-      const answer = await forward(this.channel, ServicesAsk.Call, fields.join('\n'), body, signal);
+      const answer = await forward(this.channel, ServicesOpens.Call, fields.join('\n'), body, signal);
       const reply = { head: JSON.parse(answer.head), body: answer.body ?? null };
       return answer.status === 101 ? { ...reply, isOpen: true } : reply;
     };
@@ -466,9 +476,9 @@ export class Application implements ChannelOwner, CallsOwner {
     const { method, url, headers, contentLength, body, signal } = request;
     const head = { key, connection, id, method, url: url.href, headers, contentLength };
     // Before its body, which the network may have to get.
-    const route = await forward(this.channel, ServicesAsk.Route, JSON.stringify(head), null, signal);
+    const route = await forward(this.channel, ServicesOpens.Route, JSON.stringify(head), null, signal);
     if (route.head === '') return undefined;
-    const answer = await forward(this.channel, ServicesAsk.Local, JSON.stringify(head), body, signal);
+    const answer = await forward(this.channel, ServicesOpens.Local, JSON.stringify(head), body, signal);
     const hop = parseHopAnswer(answer.head);
     const content = answer.body instanceof Uint8Array ? [answer.body] : answer.body;
     return { ...hop, body: content === undefined ? null : Readable.from(content, { objectMode: false }) };

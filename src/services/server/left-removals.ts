@@ -4,8 +4,8 @@
  */
 import { EdgeError } from '../../quotas/errors.js';
 import { removedError } from '../account-changes.js';
-import type { RemovalStep } from '../control.js';
 import type { HostStore } from '../host-store.js';
+import type { RemovalStep } from '../message-contents.js';
 
 /** An application, as it takes the step of another one. */
 export interface RemovalHelper {

@@ -3,7 +3,8 @@
  * without applications are for the first one that comes.
  */
 import type { EdgeError } from '../../quotas/errors.js';
-import { ControlSignal, type Notice } from '../control.js';
+import type { Notice } from '../message-contents.js';
+import { ServicesSignal } from '../messages.js';
 
 /** The part of a channel that this needs. */
 export interface NoticeTarget {
@@ -50,5 +51,5 @@ export class Notices {
 }
 
 function send(target: NoticeTarget, notice: Notice): void {
-  target.signal(0, ControlSignal.Notice, JSON.stringify(notice));
+  target.signal(0, ServicesSignal.Notice, JSON.stringify(notice));
 }

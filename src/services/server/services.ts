@@ -10,10 +10,11 @@ import type { Storage } from '../../storage/storage.js';
 import { StoredHoursMeter } from '../../usage/stored-bytes.js';
 import { UsageStore } from '../../usage/usage-store.js';
 import type { AccountChange, MissedChanges } from '../account-changes.js';
-import { type ApplicationHello, ControlSignal, type DatabaseChange } from '../control.js';
 import { HostBindings } from '../host-bindings.js';
 import type { HostStore } from '../host-store.js';
 import { localStore } from '../local-store.js';
+import type { ApplicationHello, DatabaseChange } from '../message-contents.js';
+import { ServicesSignal } from '../messages.js';
 import { ConsumerSeats } from '../remote/serve/consumer-seats.js';
 import { storedSums } from '../stored-sums.js';
 import { AccountLog } from './account-log.js';
@@ -170,7 +171,7 @@ export class Services {
     if (this.#applications.size < 2) return;
     const text = JSON.stringify(change);
     for (const { channel } of this.#applications.values())
-      if (channel !== from) channel.signal(0, ControlSignal.DatabaseChanged, text);
+      if (channel !== from) channel.signal(0, ServicesSignal.DatabaseChanged, text);
   }
 
   #workOf(account: string): CallWork | undefined {
@@ -184,7 +185,7 @@ export class Services {
       if (this.#budget === undefined) throw new Error('The application has not said what it is');
       const onStuck = (reason: string): void => {
         for (const { channel } of this.#applications.values())
-          channel.signal(0, ControlSignal.Stuck, `${account}\n${reason}`);
+          channel.signal(0, ServicesSignal.Stuck, `${account}\n${reason}`);
       };
       shared = { share: this.#budget.share(account, bounds, onStuck), users: 0 };
       this.#accounts.set(account, shared);

@@ -5,7 +5,7 @@ import type { RemoteFunction } from '../../../src/host/services/remote-function.
 import { Channel } from '../../../src/protocol/channel.js';
 import { loopback } from '../../../src/protocol/loopback.js';
 import type { HostShare } from '../../../src/quotas/host/host-share.js';
-import { ServicesAsk } from '../../../src/services/control.js';
+import { ServicesOpens } from '../../../src/services/messages.js';
 
 const NOTHING = { onOpen() {}, onSignal() {}, onClose() {} };
 const CALLS = 3;
@@ -42,7 +42,7 @@ test('calls wait for the turns of their account in their order, and charge what 
   });
   const channel = new Channel(near, 'isolate', NOTHING);
   const call = (): Promise<string> => {
-    const exchange = channel.open(ServicesAsk.Call, '1\n0\n2\n9\ncall\nB\n[]\n{}', true, null, true);
+    const exchange = channel.open(ServicesOpens.Call, '1\n0\n2\n9\ncall\nB\n[]\n{}', true, null, true);
     return new Promise(resolve => {
       const ignore = (): void => {};
       const onReply = (_status: number, head: string): void => resolve(head);
