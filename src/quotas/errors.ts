@@ -211,7 +211,7 @@ export const EDGE_ERRORS = {
   },
   EDGE_BODY_READ: {
     status: 500,
-    text: 'the application has read the body of the request before the function could: host.listener() has to come before what parses bodies, or request.rawBody has to be a Buffer of all of it',
+    text: 'the application has read the body of the request before the function could: host.listener() must come before the parser of bodies, or request.rawBody must be a Buffer of all of it',
     remedy: 'Put `host.listener()` before the body parser, or keep the bytes: [frameworks](frameworks.md).',
   },
   EDGE_BODY_UNREAD: {
@@ -230,7 +230,7 @@ export const EDGE_ERRORS = {
     status: 429,
     text: 'the daily request limit is reached',
     remedy:
-      'Wait until midnight UTC, or choose another plan or `limits.requestsPerDay`. A fail-open route goes on without the function.',
+      'Wait until midnight UTC, or choose another plan or `limits.requestsPerDay`. A fail-open route continues without the function.',
   },
   EDGE_NO_ROUTE: {
     status: 404,
@@ -301,7 +301,7 @@ export const EDGE_ERRORS = {
     status: 503,
     text: 'the services process of the storage directory is of another version of EdgeHost',
     remedy:
-      'End all applications on the directory before those of the new version start: [processes](deploying.md#the-processes-of-a-storage-directory).',
+      'End all applications on the directory before the new version starts: [processes](deploying.md#the-processes-of-a-storage-directory).',
   },
   EDGE_STORAGE_CORRUPT: {
     status: 500,
@@ -326,7 +326,7 @@ export const EDGE_ERRORS = {
   },
   EDGE_STORAGE_PATH: {
     status: 503,
-    text: 'the path of the storage is none of a directory',
+    text: 'the path of the storage is not the path of a directory',
     remedy: 'Set the option `storage` to a directory that exists or can be made, and `TMPDIR` to one that exists.',
   },
   EDGE_STORAGE_IO: {

@@ -23,7 +23,7 @@ export const MAX_CLOSE_BYTES = 125;
 /** What a Lost says, at most. */
 export const MAX_LOST_BYTES = 1024;
 
-/** Close codes (RFC 6455, 7.4.1). None and Lost are never sent: they tell how a connection has ended. */
+/** Close codes (RFC 6455, 7.4.1). `None` and `Lost` are never sent: they say how a connection has ended. */
 export enum CloseCode {
   GoingAway = 1001,
   /** The close has no code. */

@@ -34,7 +34,7 @@ test('a body that express.json() has read is refused with what to do, and a warn
     t.is(response.status, 500);
     const page = await response.text();
     t.is(JSON.parse(page).error.code, 'EDGE_BODY_READ');
-    t.regex(page, /listener\(\) has to come before what parses bodies.*rawBody/);
+    t.regex(page, /listener\(\) must come before the parser of bodies.*rawBody/);
   }
   const told = warnings.filter(error => 'code' in error && error.code === 'EDGE_BODY_READ');
   t.is(told.length, 1);

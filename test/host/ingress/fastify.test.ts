@@ -195,7 +195,7 @@ for (const bytes of [3, 200_000]) {
       const answer = once(answers, 'answer');
       const response = await fetch(origin, { method: 'POST', body: 'x'.repeat(bytes) });
       t.is(await response.text(), `${bytes} bytes`);
-      t.regex(String(await answer), new RegExp(`^${bytes} bytes$|listener\\(\\) has to come before|EDGE_BODY_READ`));
+      t.regex(String(await answer), new RegExp(`^${bytes} bytes$|listener\\(\\) must come before|EDGE_BODY_READ`));
     }
   });
 }
