@@ -10,6 +10,7 @@ import type { GateRoom } from '../../pool/host/isolate-gate.js';
 import { ProcessCell } from '../../pool/host/process-cell.js';
 import { ThreadCell } from '../../pool/host/thread-cell.js';
 import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launcher/launcher.js';
+import { isProcHidden } from '../../pool/processes/process-reading.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
 import type { SandboxState } from '../../pool/sandbox/state.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -104,6 +105,7 @@ export class HostCells {
   /** Known at the same time. */
   #cgroups: CgroupState | undefined;
   #isSandboxTold = false;
+  #isHiddenProcTold = false;
   /** Undefined with isolation 'thread'. */
   readonly #launcher: Launcher | undefined;
 
@@ -335,11 +337,26 @@ export class HostCells {
     const { options, warn } = this.#parts;
     this.#sandbox = await sandboxFor(options.sandbox);
     this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
+    this.#tellOfHiddenProc();
     const { mode, missing, separation } = this.#sandbox.state;
     if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
     this.#isSandboxTold = true;
     warn(
       new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
+    );
+  }
+
+  #tellOfHiddenProc(): void {
+    if (this.#isHiddenProcTold || !isProcHidden()) return;
+    this.#isHiddenProcTold = true;
+    const held = 'The limits of functions hold (CPU, memory of each isolate, requests)';
+    const missing =
+      'the host does not see the CPU time, memory, processes and files of a cell whose native code is compromised';
+    this.#parts.warn(
+      new EdgeError(
+        'EDGE_SANDBOX',
+        `The cells are not watched, because /proc is not mounted. ${held}; ${missing}. Mount /proc.`,
+      ),
     );
   }
 

@@ -44,13 +44,22 @@ const channel = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
 function createPool(settings: CellSettings): ThreadPool {
   return new ThreadPool({
     ...settings,
-    residentBytes: () => process.memoryUsage.rss(),
+    residentBytes,
     priority: new ThreadPriority(undefined, settings.basePriority),
     onEnd: (lease, end, detail) =>
       channel.signal(lease, Control.Ended, `${end}\n${detail.slice(0, MAX_DETAIL_CHARACTERS)}`),
     onLongTurn: (lease, isRunning) => channel.signal(lease, Control.LongTurn, flag(isRunning)),
     onTerminationOverdue: isStuck => channel.signal(0, Control.TerminationOverdue, flag(isStuck)),
   });
+}
+
+/** Undefined on a Linux without /proc, where Node throws. */
+function residentBytes(): number | undefined {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -24,7 +24,7 @@ export interface ThreadPoolOptions {
   readonly heapBytes: number;
   readonly cellMemoryBytes: number;
   readonly guestBundle?: string;
-  readonly residentBytes: () => number;
+  readonly residentBytes: () => number | undefined;
   /** Lowers the priority of busy threads; undefined for threads of the application. */
   readonly priority?: ThreadPriority;
   readonly onEnd: (lease: number, end: LeaseEnd, detail: string) => void;
@@ -55,6 +55,9 @@ export class ThreadPool {
     this.#watchdog = new Watchdog({
       ...options,
       isEnding: () => this.#ending.size > 0,
+      onFault: () => {
+        for (const lease of this.#running.keys()) this.end(lease, 'failed');
+      },
       priority: options.priority,
     });
     this.#pool = new Piscina<IsolateLease, never>({

@@ -47,13 +47,16 @@ interface Watched {
 export interface WatchdogOptions {
   /** Resident bytes of this process beyond which the isolate inside a turn is ended. */
   readonly cellMemoryBytes: number;
-  readonly residentBytes: () => number;
+  /** Undefined where the system does not say: the limits of each isolate hold there, and this one does not. */
+  readonly residentBytes: () => number | undefined;
   /** Whether a thread is being terminated: growth of memory is then attributed to it. */
   readonly isEnding: () => boolean;
   /** Lowers the priority of busy threads; undefined for threads of the application. */
   readonly priority: ThreadPriority | undefined;
   /** A turn of the lease has become a long one, or a long turn is over. */
   readonly onLongTurn: (lease: number, isRunning: boolean) => void;
+  /** The watch has failed. Every isolate must end, because no limit would end it any more. */
+  readonly onFault: () => void;
 }
 
 export class Watchdog {
@@ -102,13 +105,16 @@ export class Watchdog {
 
   #schedule(delayMs: number): void {
     this.#timer ??= setTimeout(
-      guarded(() => {
-        this.#timer = undefined;
-        const isBusy = this.poll();
-        if (this.#watched.size === 0) return;
-        if (this.#quietPolls < QUIET_POLLS) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
-        else this.#sleep();
-      }),
+      guarded(
+        () => {
+          this.#timer = undefined;
+          const isBusy = this.poll();
+          if (this.#watched.size === 0) return;
+          if (this.#quietPolls < QUIET_POLLS) this.#schedule(isBusy ? POLL_MS : IDLE_POLL_MS);
+          else this.#sleep();
+        },
+        () => this.#options.onFault(),
+      ),
       delayMs,
     );
   }
@@ -145,6 +151,7 @@ export class Watchdog {
   /** After an isolate was ended, its memory takes a moment to be freed; only growth beyond that ends another one. */
   #checkCell(): void {
     const resident = this.#options.residentBytes();
+    if (resident === undefined) return;
     const now = monotonicMs();
     if (now > this.#toleratedUntilMs) this.#toleratedBytes = 0;
     if (resident <= Math.max(this.#options.cellMemoryBytes, this.#toleratedBytes)) return;

@@ -1,5 +1,5 @@
 /** Reads the usage of a process from the kernel; nothing here is reported by the process itself. */
-import { closeSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 
@@ -10,6 +10,11 @@ export interface ProcessUsage {
   readonly residentBytes: number;
   /** When it was started, in ticks of the system: tells a process from a later one with the same id. */
   readonly startedTicks: number;
+}
+
+/** Whether this system is a Linux on which nothing is known of processes, because /proc is not mounted or is hidden. */
+export function isProcHidden(): boolean {
+  return process.platform === 'linux' && !existsSync('/proc/self/stat');
 }
 
 /** The files that a process holds open. */

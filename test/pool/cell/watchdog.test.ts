@@ -5,11 +5,12 @@ import { clockMs, ownClockDescriptor } from '../../../src/isolate/thread-clock.j
 import { monotonicMs, WatchBlock } from '../../../src/isolate/watch-block.js';
 import { ThreadPriority } from '../../../src/pool/cell/thread-priority.js';
 import { type KillFinding, Watchdog, type WatchdogOptions } from '../../../src/pool/cell/watchdog.js';
+import { listenToFaults } from '../../../src/quotas/guarded.js';
 
 interface Rig {
   readonly watchdog: Watchdog;
   readonly told: string[];
-  residentBytes: number;
+  residentBytes: number | undefined;
   isEnding: boolean;
 }
 
@@ -32,6 +33,7 @@ function rig(): Rig {
       isEnding: () => result.isEnding,
       priority,
       onLongTurn: (lease, isRunning) => told.push(`lease ${lease} ${isRunning ? 'long' : 'over'}`),
+      onFault: () => told.push('fault'),
     } satisfies WatchdogOptions),
   };
   return result;
@@ -206,4 +208,32 @@ test('sleep() of a block says no when a turn has begun since it was looked at', 
   await woken;
   t.true(block.sleep(block.sequence, () => {}));
   block.wake();
+});
+
+test('a watchdog that fails says so, since no limit would end an isolate any more', async t => {
+  const { watchdog, told } = rig();
+  const block = new WatchBlock();
+  Object.defineProperty(block, 'isOverMemory', {
+    get() {
+      throw new Error('unreadable');
+    },
+  });
+  const faults: string[] = [];
+  const stop = listenToFaults(({ message }) => faults.push(message));
+  t.teardown(stop);
+  watchdog.watch(1, block, () => t.fail());
+  while (!told.includes('fault')) await new Promise(resolve => setTimeout(resolve, 5));
+  t.regex(faults.join(), /unreadable/);
+  watchdog.forget(1);
+});
+
+test('where the system does not tell the resident memory, turns are watched all the same', t => {
+  const made = rig();
+  made.residentBytes = undefined;
+  const block = new WatchBlock();
+  made.watchdog.watch(1, block, ({ reason }) => made.told.push(reason));
+  turn(block, 50, 40);
+  made.watchdog.poll();
+  t.deepEqual(made.told, ['cpu']);
+  made.watchdog.forget(1);
 });

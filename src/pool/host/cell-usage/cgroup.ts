@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import process from 'node:process';
 import { retry } from 'abort-controller-x';
 import { detached } from '../../../quotas/guarded.js';
-import { OpenFile, readText, usageOf } from '../../processes/process-reading.js';
+import { isProcHidden, OpenFile, readText, usageOf } from '../../processes/process-reading.js';
 
 /** Where the groups of cells are made. */
 export interface CgroupParent {
@@ -51,6 +51,7 @@ const HERE: CgroupPlaces = { proc: '/proc', isRoot: process.getuid?.() === 0 };
  * controllers (the rule of no internal processes), so in the application's own group the controllers are unavailable.
  */
 export function findCgroupParent({ proc, isRoot }: CgroupPlaces = HERE): CgroupState {
+  if (isProcHidden()) return nothing('/proc is not mounted');
   const mount = cgroupMount(readText(`${proc}/self/mountinfo`) ?? '');
   if (mount === undefined) return nothing('cgroup v2 is not mounted');
   const [, path] = /^0::(\/.*)$/m.exec(readText(`${proc}/self/cgroup`) ?? '') ?? [];
