@@ -90,10 +90,10 @@ export class Account implements BindingClients {
   }
 
   /**
-   * Loads a function, or a new version of one: the old version serves until the new one is ready, and ends what it has begun. Handles that are
-   * there, and listeners made with them, follow: the answer is the same object as before. When several calls for one name are made at once, the version of the last
-   * one serves in the end; one that was called before it never does after that, may not be started at all, and answers the same function.
-   * Rejects with TypeError for a wrong option and EdgeError for what is wrong with the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
+   * Loads a function, or a new version of one. The old version serves until the new one is ready, and finishes the requests that it has begun. Existing
+   * handles, and listeners made with them, serve the new version: the result is the same object as before. When several calls for one name are made at once,
+   * the version of the last call serves in the end. An earlier one never serves after that, may not be started at all, and resolves with the same function.
+   * Rejects with TypeError for a wrong option and EdgeError for an error in the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
    * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with
    * the host names of others, EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed
    * then.
@@ -170,8 +170,9 @@ export class Account implements BindingClients {
 
   /**
    * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`. The file
-   * names the main module, and what that imports by relative paths is loaded with it. Options given here replace those of the file;
-   * secrets and `bindings` are given here only. Limits in the file lower those of the account and do not raise them, unless its `caps` say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
+   * names the main module, and the modules that it imports by relative paths are loaded with it. Options given here replace the options of the file;
+   * secrets and `bindings` can be given here only. A limit in the file lowers the limit of the account and does not raise it, unless the `caps` of the
+   * account say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
    */
   async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
     const turn = this.#loads.next();
@@ -200,7 +201,7 @@ export class Account implements BindingClients {
     return this.client(kvBinding, name);
   }
 
-  /** The caches of this account's functions, for the application itself: what they keep, and what is to be forgotten. */
+  /** The caches of this account's functions, for the application itself: it reads how much they keep, and purges them. */
   get caches(): ApplicationCaches {
     this.#check();
     const context = this.#bindingContext();
@@ -227,7 +228,7 @@ export class Account implements BindingClients {
   }
 
   /**
-   * What the application gets of a binding, by its row of the registry.
+   * The client of a binding for the application, by the row of the registry.
    * @internal
    */
   client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
@@ -248,20 +249,20 @@ export class Account implements BindingClients {
     return this.#host.tails.open(checkTailOptions(options));
   }
 
-  /** The limits of the account, before those of a function. */
+  /** The limits of the account. A function may have lower ones. */
   get limits(): ResolvedLimits {
     return this.#limits.own;
   }
 
   /**
-   * Changes options of the account at once; those that are not given stay. New invocations have the new limits, also of functions that are loaded: their
-   * next one begins in a new isolate. What runs ends under the limits that it began with. Counts of requests, and what is stored, stay as they are.
-   * Settings of functions that the account no longer allows are lowered, with the event `warning`; what there is too many of (functions, cron
-   * triggers, stored bytes) stays, and no more is taken.
+   * Changes options of the account at once; the others stay. New invocations have the new limits, also of functions that are loaded: their next invocation
+   * begins in a new isolate. A running invocation keeps the limits that it began with. Counts of requests and stored data stay as they are.
+   * Settings of functions that the account no longer allows are lowered, with the event `warning`. Where the account has more functions, cron triggers or
+   * stored bytes than it may now have, they stay, and no more are accepted.
    *
-   * Rejects like `host.account()` for options that are not valid, with EDGE_NAME_TAKEN for zones of others, and with EDGE_NAME_DENIED when a function
-   * has a route outside of the new zones; nothing has changed then. With `services: 'process'` all applications on the storage follow before it resolves; with
-   * EDGE_SERVICES_LOST it has changed here, and is to be repeated.
+   * Rejects like `host.account()` for options that are not valid, and with EDGE_NAME_TAKEN for zones of another account. Rejects with EDGE_NAME_DENIED when a
+   * function has a route outside of the new zones. In these cases nothing has changed. With `services: 'process'` it resolves when all applications on the
+   * storage have the options. After EDGE_SERVICES_LOST only this application has them: repeat the call.
    */
   async update(update: AccountUpdate): Promise<void> {
     this.#check();
@@ -271,7 +272,7 @@ export class Account implements BindingClients {
   }
 
   /**
-   * What another application on the storage has changed. Rejects like {@link update}.
+   * Takes the change that another application on the storage has made. Rejects like {@link update}.
    * @internal
    */
   follow(update: object): Promise<void> {
@@ -279,7 +280,7 @@ export class Account implements BindingClients {
   }
 
   async #change(changes: AccountUpdate): Promise<void> {
-    // The day's count goes on where there was no rate before.
+    // The day's count continues where there was no rate before.
     const { requestsPerDay, requestsPerMinute } = this.#host.limitsOf({ ...this.#settings, ...changes }).most;
     if (Number.isFinite(requestsPerDay) || Number.isFinite(requestsPerMinute))
       await this.#host.admission.attach(this.id);
@@ -319,8 +320,8 @@ export class Account implements BindingClients {
   /** The quotas of the plan, and the part of each that the account has used. */
   usage(): AccountUsageSnapshot;
   /**
-   * What the account has used, by day or function, to bill by: exact sums of the `invocation` events, and what it has stored. Everything that was over
-   * before the call is in it. Kept for the days of the host's option `usage`, in its storage.
+   * The usage of the account, by day or function, to bill by: exact sums of the `invocation` events, and the stored bytes. All invocations that were over
+   * before the call are in it. It is kept for the days of the host's option `usage`, in its storage.
    *
    * Rejects with TypeError or RangeError for a query that is not valid, and for one with more than 100,000 records; EDGE_NOT_SUPPORTED when the host
    * keeps no usage, EDGE_CLOSED, and the codes of the storage.
@@ -335,8 +336,8 @@ export class Account implements BindingClients {
   }
 
   /**
-   * What the account has stored now. Opens the storage when that has not been used. Rejects with EDGE_CLOSED, and for a storage that cannot be
-   * opened or read.
+   * The bytes and objects that the account stores now. Opens the storage when it has not been used. Rejects with EDGE_CLOSED, and for a storage that cannot
+   * be opened or read.
    */
   async storage(): Promise<StoredSum> {
     this.#check();
@@ -344,7 +345,7 @@ export class Account implements BindingClients {
   }
 
   /**
-   * The same as {@link usage} for the account's customer: the host's work of reading it is charged to the account, as that of its functions.
+   * The same as {@link usage} for the account's customer: the host's work of reading it is charged to the account, like work for its functions.
    * @internal
    */
   customerUsage(query: UsageQuery): Promise<UsageReport> {
@@ -367,7 +368,7 @@ export class Account implements BindingClients {
     return this.#supervisor.cells;
   }
 
-  /** Ends it, with the host or because it is removed. What runs there is ended now; what comes is refused with the error. */
+  /** Ends the account, with the host or because it is removed. Its invocations end now, and new ones are refused with the error. */
   async close(
     error = new EdgeError('EDGE_CLOSED', `Cannot use a function of account "${this.id}": the host is closed`),
   ): Promise<void> {
@@ -404,7 +405,7 @@ export class Account implements BindingClients {
     try {
       return await startFunction(this.#host, account, author, source, this.#resolve(options));
     } catch (error) {
-      // What it could not use any more is not what is wrong.
+      // The account has ended: that is the reason, and not the error of whatever the function needed then.
       throw this.#ended ?? error;
     }
   }

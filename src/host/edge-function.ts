@@ -17,12 +17,12 @@ import type { ObjectRules } from './objects/object-runner.js';
 /** The options of `fn.fetch()` beside the request. */
 export interface FunctionFetchOptions extends RequestInit {
   /**
-   * The value of `ctx.props` for the handler, and of `context.props` for callbacks: a JSON object of up to 64 KiB. @default those of load()
+   * The value of `ctx.props` for the handler, and of `context.props` for callbacks: a JSON object of up to 64 KiB. @default the props of load()
    */
   readonly props?: Readonly<Record<string, unknown>>;
   /**
    * How long to wait for the answer and all of its body, in milliseconds from the call on, the start of the function included: from 1 on, or Infinity.
-   * What waitUntil holds goes on. @default Infinity
+   * Work given to waitUntil continues. @default Infinity
    */
   readonly timeoutMs?: number;
 }
@@ -61,11 +61,16 @@ export class EdgeFunction {
   }
 
   /**
-   * Answers a request. The response's body is a stream, and so may the request's be; `signal`, of the request or of `init`, cancels. `init`
-   * is that of `new Request()`, with `props` and `timeoutMs` beside it. Rejects with EdgeError: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE,
-   * EDGE_HANDLER_STALLED, EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_TIMEOUT (after `timeoutMs`), EDGE_WALL_TIME_LIMIT (after `limits.wallMs`,
-   * or `idleHttpMs` of the host), EDGE_ISOLATE_LOST, EDGE_CELL_LOST, EDGE_OVERLOADED, EDGE_FUNCTION_UNLOADED, EDGE_CLOSED and the codes of
-   * loading, when the function had to be started again. With TypeError or RangeError for an invalid `timeoutMs`.
+   * Answers a request. The response's body is a stream, and so may the request's be; `signal`, of the request or of `init`, cancels. `init` has the
+   * options of `new Request()`, and `props` and `timeoutMs`. Rejects with EdgeError:
+   * - the function has failed: EDGE_HANDLER_THREW, EDGE_NO_RESPONSE, EDGE_HANDLER_STALLED;
+   * - a limit was passed: EDGE_CPU_LIMIT, EDGE_MEMORY_LIMIT, EDGE_TIMEOUT (after `timeoutMs`), EDGE_WALL_TIME_LIMIT (after `limits.wallMs`, or `idleHttpMs`
+   *   of the host), EDGE_OVERLOADED;
+   * - the isolate or its process has ended: EDGE_ISOLATE_LOST, EDGE_CELL_LOST;
+   * - it is not there any more: EDGE_FUNCTION_UNLOADED, EDGE_CLOSED;
+   * - the codes of loading, when the function had to be started again.
+   *
+   * Rejects with TypeError or RangeError for an invalid `timeoutMs`.
    */
   fetch(input: Request | string | URL, init?: FunctionFetchOptions): Promise<Response> {
     // Not async: a promise that is handed on by a second one settles three microtasks later.
@@ -81,8 +86,8 @@ export class EdgeFunction {
    * @param options.cron the handler's `controller.cron`. @default ''
    * @param options.scheduledTime the handler's `controller.scheduledTime`. @default now
    *
-   * Rejects with TypeError for an invalid cron or time, like `fetch`, also for a promise of waitUntil that is rejected, and with
-   * EDGE_WALL_TIME_LIMIT when all of it takes longer than `wallMs`.
+   * Rejects with TypeError for an invalid cron or time, and like `fetch`, also when a promise of waitUntil is rejected. Rejects with EDGE_WALL_TIME_LIMIT
+   * when all of it takes longer than `wallMs`.
    */
   async scheduled(
     options: { readonly cron?: string; readonly scheduledTime?: Date } = {},
@@ -124,9 +129,9 @@ export class EdgeFunction {
   }
 
   /**
-   * Delivers a batch of 1 to 100 messages, 1 MiB of JSON at most, to the function's queue handler. Answers when the handler
-   * has, and what it gave to waitUntil, with what is to be delivered again; storing and delivering messages is the caller's. Rejects when the
-   * handler throws or a promise of waitUntil is rejected; messages of the host's own queues are delivered by the host (`consumers` of load()).
+   * Delivers a batch of 1 to 100 messages, 1 MiB of JSON at most, to the function's queue handler. Resolves when the handler and all work given to
+   * waitUntil are done, with the messages that are to be retried. The caller stores and delivers messages; the host delivers messages of its own queues
+   * (`consumers` of load()). Rejects when the handler throws or a promise of waitUntil is rejected.
    *
    * Rejects with TypeError or RangeError for an invalid batch, and like `fetch`.
    */
@@ -156,7 +161,7 @@ export class EdgeFunction {
    * The stateful objects of a class that the function exports: `fn.objects('ChatRoom').getByName('lobby').rpc.join('ann')`. The same objects that functions
    * reach by the option `objects` of load().
    *
-   * @throws TypeError for what is no name of an export
+   * @throws TypeError for a value that cannot be the name of an export
    */
   objects(className: string): ApplicationObjects {
     const { account, name: functionName } = this;
@@ -172,8 +177,8 @@ export class EdgeFunction {
   }
 
   /**
-   * Takes the function off the host: no new requests (EDGE_FUNCTION_UNLOADED); what runs goes on to its end. Loaded again under its name, its
-   * handles work again.
+   * Takes the function off the host: new requests are refused (EDGE_FUNCTION_UNLOADED), and running ones continue to their end. When a function is loaded
+   * again under its name, its handles work again.
    */
   unload(): void {
     this.#unload();

@@ -54,7 +54,7 @@ export interface HostHealth extends CellsHealth {
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   /**
    * Layers around the engines of SQL, which run customers' statements in processes of their own with either isolation; undefined before the first of
-   * them. With services 'process' they are those of the services process.
+   * them. With services 'process' they are the layers around the engines of the services process.
    */
   readonly sqlSandbox: SandboxState | undefined;
   /** The process of the services (option `services`), whose id is undefined while there is none; undefined with 'inline'. */
@@ -218,17 +218,17 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
-   * The usage of every account that has some on the days asked for, or has something stored, one after the other in the order of their ids;
-   * those that are removed are among them. With `account` that of one, be it that it is removed. Rejects like {@link Account.usage}.
+   * The usage of every account that has used or stored something on the days asked for, in the order of their ids. Removed accounts are among them. With
+   * `account`, the usage of this one alone, which may be removed. Rejects like {@link Account.usage}.
    */
   usage(query: HostUsageQuery = {}): AsyncGenerator<UsageReport, void, undefined> {
     return this.#core.usage.reports('usage()', query);
   }
 
   /**
-   * What the host does, in the text format of Prometheus (`text/plain; version=0.0.4`): counters since it was made, histograms of time, and its
-   * state. Labels are kinds, outcomes and services; usage by account and function is for {@link usage}, but that of accounts named in
-   * the options. Throws TypeError or RangeError for options that are not valid.
+   * The state of the host in the text format of Prometheus (`text/plain; version=0.0.4`), with counters since it was made and histograms of time. Labels
+   * are kinds, outcomes and services. Accounts that the options name have figures of their own; for all others, see {@link usage}. Throws TypeError or
+   * RangeError for options that are not valid.
    */
   metrics(options?: MetricsOptions): string {
     const { storage, ...health } = this.health();
@@ -247,7 +247,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
-   * Ends everything: lets what runs finish for up to `drainMs`, then ends the cells and closes the storage. Nothing is left running.
+   * Closes the host: lets invocations finish for up to `drainMs` milliseconds, then ends the cells and closes the storage. Nothing is left running.
    * @param options.drainMs @default 5000
    */
   close(options: { readonly drainMs?: number } = {}): Promise<void> {

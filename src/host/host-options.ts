@@ -45,11 +45,11 @@ export interface EdgeHostOptions {
   /** Plan of accounts that name none. @default 'standard' */
   readonly plan?: Plan;
   /**
-   * Zone plan of accounts that name none. It sets the size of request bodies, and naming one switches the anti-abuse limit of that plan on
-   * (`addressRequestsPerSecond`; 'enterprise' has none). @default that of 'free', without the anti-abuse limit
+   * Zone plan of accounts that name none. It sets the size of request bodies. Naming one also switches on the anti-abuse limit of that plan
+   * (`addressRequestsPerSecond`; 'enterprise' has none). @default the size of 'free', without the anti-abuse limit
    */
   readonly zonePlan?: ZonePlan;
-  /** Values that replace those of the plan, for every account. */
+  /** Limits that replace the limits of the plan, for every account. */
   readonly limits?: LimitOverrides;
   /** 'process': each account's functions run in a child process. 'thread': in threads of this one, for trusted code. @default 'process' */
   readonly isolation?: 'process' | 'thread';
@@ -59,10 +59,10 @@ export interface EdgeHostOptions {
    */
   readonly services?: 'inline' | 'process';
   /**
-   * What the operating system puts around a cell. 'auto' takes the best that works here, and reports by a `warning` event what is missing; 'strict'
-   * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls; 'off' takes nothing.
-   * `command` goes before the command of each cell in place of all that, such as a runtime for containers: the first part is a program, by an
-   * absolute path or a name in PATH; the descriptors 0 to 35 have to reach the cell. See `host.health().sandbox`. @default 'auto'
+   * The sandbox of the operating system around a cell. 'auto' uses the best one that works here, and reports missing layers by a `warning` event. 'strict'
+   * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls. 'off' uses none.
+   * A `command` takes the place of all that and goes before the command of each cell, such as a runtime for containers. Its first part is a program, by an
+   * absolute path or a name in PATH, and the descriptors 0 to 35 must reach the cell. See `host.health().sandbox`. @default 'auto'
    */
   readonly sandbox?: SandboxOption;
   /**
@@ -71,28 +71,28 @@ export interface EdgeHostOptions {
    */
   readonly maxIsolates?: number;
   /**
-   * Isolates alive at once in one account; warm spares come on top. Where an account has so many, its least recently used idle one goes first, and
-   * new ones wait as for `maxIsolates`, also that of a new version of a function. 1 to 1,000. @default 16
+   * Isolates alive at once in one account; warm spares come on top. When an account has so many, its least recently used idle isolate ends first. New ones
+   * wait as for `maxIsolates`, also the isolate of a new version of a function. 1 to 1,000. @default 16
    */
   readonly maxIsolatesPerAccount?: number;
   /** Isolates kept warm and empty for each account that is in use, besides those that `maxIsolates` counts. 0 to 16. @default 1 */
   readonly spareIsolates?: number;
   /**
    * Processes that are started ahead and belong to no account yet, so that a new account's first answer does not wait for one. The first is started
-   * a second after the host needed its first process; one that an account has taken is replaced in the background. For accounts whose
-   * `limits.memoryBytes` are those of the host. 0 to 64; with isolation 'thread' there are none. @default 1
+   * a second after the host needed its first process; one that an account has taken is replaced in the background. Accounts whose `limits.memoryBytes`
+   * are not the host's cannot use them. 0 to 64; of no effect with isolation 'thread'. @default 1
    */
   readonly warmCells?: number;
   /**
-   * Memory of the processes of all accounts together, as the kernel measures it (that of their control groups, else PSS). Over it what has been unused
-   * for longest ends: processes without isolates, idle isolates, warm cells; what is new waits for up to 30 seconds, then EDGE_OVERLOADED. Not
-   * for isolation 'thread'. 67108864 (64 MiB) or more. @default half of the memory of the machine or container, the smaller one
+   * Memory of the processes of all accounts together, as the kernel measures it (by their control groups, else by PSS). Above it the longest unused end
+   * first: processes without isolates, idle isolates, warm cells. New isolates wait for up to 30 seconds, then EDGE_OVERLOADED. Not for isolation 'thread'.
+   * 67108864 (64 MiB) or more. @default half of the memory of the machine or container, the smaller one
    */
   readonly memoryBytes?: number;
   /**
-   * Descriptors that accounts leave to the application itself, of those that the system lets it have (RLIMIT_NOFILE): for its connections and files, the
-   * storage included. What it has open besides is never taken for accounts either. Where there is no room for one more process of an account, those
-   * that are idle end; what is new waits for up to 5 seconds, then EDGE_DESCRIPTOR_LIMIT. 0 or more, less than the limit (RangeError).
+   * Descriptors that accounts leave to the application itself, of all that the system lets it have (RLIMIT_NOFILE): for its connections and files, the
+   * storage included. Descriptors that it has open already are not used for accounts either. Where there is no room for one more process of an account,
+   * idle processes end; a new one waits for up to 5 seconds, then EDGE_DESCRIPTOR_LIMIT. 0 or more, less than the limit (RangeError).
    * @default half of the limit, at most 4096
    */
   readonly reservedDescriptors?: number;
@@ -109,7 +109,7 @@ export interface EdgeHostOptions {
    */
   readonly cellIdleMs?: number;
   /**
-   * A live stateful object that got no event for so many milliseconds is forgotten, within as long again: its next event makes it anew. 1 or more.
+   * A live stateful object that got no event for so many milliseconds is forgotten, within as long again: its next event creates it again. 1 or more.
    * @default 70000
    */
   readonly objectIdleMs?: number;
@@ -146,15 +146,15 @@ export interface EdgeHostOptions {
   readonly quotas?: { readonly redis?: string };
   readonly egress?: EgressOptions;
   /**
-   * Answers requests that functions make, in place of the network and its policy; one that it answers with undefined goes on as if there was no
+   * Answers requests that functions make, in place of the network and its policy. When it answers with undefined, the request continues as if there were no
    * handler.
    */
   readonly outbound?: OutboundHandler;
   /** Bounds of the calls that functions make of the application, option `bindings` of load(). */
   readonly callbacks?: CallbackOptions;
   /**
-   * What is kept of usage, see `account.usage(query)`: that of this day (UTC) and of so many days in all, 1 to 3,660; false for none. It is kept in
-   * the storage, which opens with the first usage.
+   * The days whose usage is kept, see `account.usage(query)`: this day (UTC) and so many in all, 1 to 3,660; false for none. It is kept in the storage, which
+   * opens with the first usage.
    * @default { keepDays: 400 } with option `storage`, false without it: a host without a directory creates none for this
    */
   readonly usage?: false | { readonly keepDays?: number };
@@ -169,7 +169,7 @@ const MEBIBYTE = 1024 * 1024;
 const MAX_BYTES = 2 ** 40;
 const MAX_COUNT = 2 ** 31;
 
-/** The bounds of its numbers are those of the egress service, which checks them. */
+/** The egress service checks the bounds of its numbers. */
 const EGRESS: Schema<EgressOptions> = objectOf<EgressOptions>({
   'allow?': list(text()),
   'deny?': list(text()),

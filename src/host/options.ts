@@ -61,8 +61,8 @@ export interface AccountOptions {
   readonly limits?: LimitOverrides;
   /**
    * The caps of functions' limits, wherever they are set: `{ cpuMs: 50 }` lets the customer's settings go up to 50 ms where the plan has
-   * 10, and lowers a plan that has more. A limit without a cap is capped at the account's value for settings of the customer, which are
-   * `edgehost.toml` and the management API, but not for `load()`, which is the application's own code.
+   * 10, and lowers a plan that has more. Settings of the customer are `edgehost.toml` and the management API: there, a limit without a cap is capped at the
+   * account's value. `load()` is the application's own code, and is not capped.
    */
   readonly caps?: LimitOverrides;
   /** @default the host's */
@@ -76,26 +76,26 @@ export interface AccountOptions {
   /**
    * Accounts of one group share processes, which they keep from each other by threads and realms alone: for customers who need not be walled off from each
    * other, and for very many that are small. Limits, quotas and accounting stay by account. All of a group have the same `limits.memoryBytes`
-   * (RangeError). A name like that of an account. @default processes of its own
+   * (RangeError). The name follows the rules for names of accounts. @default processes of its own
    */
   readonly group?: string;
   /**
-   * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` what is below. Of
-   * zones of several accounts the most specific owns a name. Routes elsewhere are refused then (EDGE_NAME_DENIED), those of any host too. A
-   * zone that another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN; text that is not a host name with
-   * TypeError, and a public suffix such as `co.uk` with RangeError.
+   * The host names that functions of the account may answer: `example.com` is that name and all below it, `*.example.com` is all below it. When zones of
+   * several accounts have a name, the most specific zone owns it. Routes elsewhere are refused then (EDGE_NAME_DENIED), also routes of any host. A zone that
+   * another account has, or whose names its functions serve, is refused with EDGE_NAME_TAKEN. Text that is not a host name is refused with TypeError, and a
+   * public suffix such as `co.uk` with RangeError.
    * @default any name that no other account has, for routes that the application loads
    */
   readonly zones?: readonly string[];
 }
 
-/** The options of an account that can change while it is in use. Each that is given takes the place of what was there. */
+/** The options of an account that can change while it is in use. Each given option replaces the one before. */
 export type AccountUpdate = Pick<AccountOptions, 'plan' | 'zonePlan' | 'limits' | 'caps' | 'zones'>;
 
 export interface RouteOptions {
   /**
    * Host and path, each may begin or end with `*`: `example.com/api/*`, `*.example.com/*`. Routes of any host answer for names that
-   * belong to no account, and for those of their own.
+   * belong to no account, and for the names of their own account.
    */
   readonly pattern: string;
   /** How requests beyond the daily limit are answered: as if no function were attached, or with an error page. @default 'fail-closed' */
@@ -106,8 +106,9 @@ export interface RouteOptions {
    */
   readonly zone?: string;
   /**
-   * The host, one name without `*`, is a custom domain of the function: other functions may fetch it by URL, also of the same zone. Functions of its
-   * account, and of all accounts where the name is in `zones` of its own, reach it through this host and not through the network. @default false
+   * The host, one name without `*`, is a custom domain of the function: other functions may fetch it by URL, also functions of the same zone. Functions of
+   * its own account reach it through this host and not through the network. When the name is in the `zones` of its account, functions of all accounts do.
+   * @default false
    */
   readonly customDomain?: boolean;
 }
@@ -127,20 +128,20 @@ export interface LoadOptions extends BindingOptions {
   readonly compatibilityFlags?: readonly string[];
   readonly routes?: readonly (string | RouteOptions)[];
   /**
-   * Cron expressions of five fields, in UTC, that start the scheduled handler, which the script must have then. Each once: a run is that of a function, an
-   * expression and a minute. They open the storage, where it is kept which times were run. @default none
+   * Cron expressions of five fields, in UTC, that start the scheduled handler, which the script must have then. No expression twice: a function,
+   * an expression and a minute name one run. They open the storage, where the times that were run are kept. @default none
    */
   readonly crons?: readonly (string | CronOptions)[];
   /**
-   * Functions of the same account that get what is known of each invocation when it is over, in their handler `tail`: up to 10 names, not that of the
-   * function itself. They need not be loaded yet.
+   * Functions of the same account whose handler `tail` gets a record of each invocation when it is over: up to 10 names, without the name of the function
+   * itself. They need not be loaded yet.
    */
   readonly tails?: readonly string[];
   /** Other accounts whose functions may call this one by service bindings: `{ function, account }`. @default none */
   readonly callers?: readonly string[];
   /** Queues whose messages the queue handler gets, which the script must have then. */
   readonly consumers?: readonly QueueConsumerOptions[];
-  /** The usage model of this function, where it is not that of the account's plan. @default the account's plan */
+  /** The usage model of this function, where it differs from the account's plan. @default the account's plan */
   readonly usageModel?: Plan;
   readonly limits?: LimitOverrides;
 }

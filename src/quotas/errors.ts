@@ -238,7 +238,7 @@ export const EDGE_ERRORS = {
     remedy: 'Add a route for the URL, or pass `function` or a `next` callback to the listener.',
   },
 
-  // What a function asks of the host
+  // Calls that a function makes of the host
   EDGE_SUBREQUEST_LIMIT: {
     status: 500,
     text: 'too many subrequests',

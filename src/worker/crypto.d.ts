@@ -1,8 +1,8 @@
-/** Web Crypto. What of it there is, is what the Node version of the host has. */
+/** Web Crypto, with the algorithms that the Node version of the host has. */
 
 interface Crypto {
   readonly subtle: SubtleCrypto;
-  /** Digests what is written: `await readable.pipeTo(stream); await stream.digest`. */
+  /** Digests the bytes that are written: `await readable.pipeTo(stream); await stream.digest`. */
   readonly DigestStream: {
     prototype: DigestStream;
     new (algorithm: DigestAlgorithm | { readonly name: DigestAlgorithm }): DigestStream;

@@ -8,7 +8,7 @@ import './functions.js';
 declare global {
   interface ExtendableEvent extends Event {
     waitUntil(promise: Promise<unknown>): void;
-    /** When the handler fails, the request goes on to the application instead of becoming an error. */
+    /** When the handler fails, the application answers the request instead, in place of an error. */
     passThroughOnException(): void;
   }
 
@@ -100,7 +100,7 @@ declare global {
     new (expectedLength: number | bigint, strategy?: { highWaterMark?: number }): FixedLengthStream;
   };
 
-  /** Digests what is written: `await readable.pipeTo(stream); await stream.digest`. */
+  /** Digests the bytes that are written: `await readable.pipeTo(stream); await stream.digest`. */
   interface DigestStream extends WritableStream<ArrayBuffer | ArrayBufferView | string> {
     readonly digest: Promise<ArrayBuffer>;
     readonly bytesWritten: number;

@@ -189,12 +189,12 @@ interface CacheQueryOptions {
 }
 
 /**
- * Responses by URL, of all functions of the account. Each call counts as a subrequest and holds a connection. What is kept may be gone at any time, and is
- * when it has expired: by `s-maxage`, `max-age` or `Expires`, else after 2 hours (200, 301), 20 minutes (302, 303) or 3 minutes (404, 410).
+ * Responses by URL, of all functions of the account. Each call counts as a subrequest and holds a connection. A response may be gone at any time, and is
+ * gone when it has expired: by `s-maxage`, `max-age` or `Expires`, else after 2 hours (200, 301), 20 minutes (302, 303) or 3 minutes (404, 410).
  */
 interface Cache {
   /**
-   * The response that is kept; undefined when there is none. If-None-Match and If-Modified-Since of the request are answered with 304, Range with
+   * The kept response; undefined when none is kept. If-None-Match and If-Modified-Since of the request are answered with 304, Range with
    * 206 or 416. The connection is free when the body has been read or canceled.
    */
   match(request: RequestInfo | URL, options?: CacheQueryOptions): Promise<Response | undefined>;
@@ -210,7 +210,7 @@ declare var Cache: { prototype: Cache };
 
 interface CacheStorage {
   readonly default: Cache;
-  /** A cache apart from the default one and from those of other names. A name of up to 1,023 characters. */
+  /** A cache apart from the default one and from caches of other names. A name of up to 1,023 characters. */
   open(name: string): Promise<Cache>;
 }
 declare var CacheStorage: { prototype: CacheStorage };

@@ -53,7 +53,7 @@ declare global {
   interface QueueSendOptions {
     /** `text` takes a string, `bytes` a view of bytes. @default 'json', and 'v8' before the compatibility date 2024-03-18 */
     readonly contentType?: QueueContentType;
-    /** From 0 to 43,200. @default that of the binding, else of the queue */
+    /** From 0 to 43,200. @default the delay of the binding, else of the queue */
     readonly delaySeconds?: number;
   }
 
@@ -125,7 +125,7 @@ declare global {
     readonly '~rpcTarget'?: true;
   }
 
-  /** Ends what is held for it in the function that it comes from. */
+  /** Releases the object that it stands for in the function that it comes from. */
   interface RpcDisposable {
     [Symbol.dispose](): void;
   }
@@ -206,7 +206,7 @@ declare global {
     idFromName(name: string): StatefulId;
     /** An id that nobody else has. */
     newUniqueId(): StatefulId;
-    /** @throws TypeError for what is no id of this namespace */
+    /** @throws TypeError for a text that is no id of this namespace */
     idFromString(id: string): StatefulId;
     /** A stub for the object. Nothing is called by making one. */
     get(id: StatefulId): StatefulStub<T>;
@@ -215,7 +215,7 @@ declare global {
 
   /** How a read or a write treats the gates of its object. */
   interface StatefulStorageOptions {
-    /** Other events are delivered while it is under way. @default false */
+    /** Other events are delivered while the call is open. @default false */
     readonly allowConcurrency?: boolean;
     /** Answers and calls of the object do not wait for this write. @default false */
     readonly allowUnconfirmed?: boolean;
@@ -291,7 +291,7 @@ declare global {
   /** A database of SQLite that the object has for itself. */
   interface SqlStorage {
     /**
-     * Runs one statement or several, of which the last takes the values and gives the result. What it writes is stored with what the other methods write.
+     * Runs one statement or several, of which the last takes the values and gives the result. Its writes are stored together with the writes of the other methods.
      * @throws Error with the text of SQLite
      */
     exec<Row extends Record<string, SqlStorageValue> = Record<string, SqlStorageValue>>(
@@ -320,8 +320,8 @@ declare global {
     /** Keeps the event that the calling code runs for open until the promise settles. */
     waitUntil(promise: Promise<unknown>): void;
     /**
-     * Calls the function, and delivers no event until it is done: after 30 seconds, or when it throws, the object is reset. For constructors, to read what is
-     * stored.
+     * Calls the function, and delivers no event until it is done: after 30 seconds, or when it throws, the object is reset. For constructors that read the
+     * storage.
      */
     blockConcurrencyWhile<R>(callback: () => Promise<R>): Promise<R>;
     /**
@@ -351,7 +351,7 @@ declare global {
   interface ExecutionContext<Props = object> {
     /** Keeps the invocation open until the promise settles, also when the answer has been sent: for 30 seconds at most after the client has gone. */
     waitUntil(promise: Promise<unknown>): void;
-    /** When the handler fails, the request goes on to the application instead of becoming an error. */
+    /** When the handler fails, the application answers the request instead, in place of an error. */
     passThroughOnException(): void;
     /** The props of `load()`, or those that the application gave with this request: a copy. */
     readonly props: Props;
@@ -427,7 +427,7 @@ declare global {
     context: ExecutionContext,
   ) => Awaitable<void>;
 
-  /** What is known of an invocation of another function that is over. */
+  /** The record of an invocation of another function that is over. */
   interface TraceItem {
     readonly scriptName: string | null;
     readonly scriptVersion?: { readonly id: string };

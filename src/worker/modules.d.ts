@@ -34,7 +34,7 @@ declare module 'edgehost:workers' {
     webSocketMessage?(socket: WebSocket, message: string | ArrayBuffer): void | Promise<void>;
     /** `code` 1005 for a close without one, 1006 for a connection that has ended without a close. The close is answered already. */
     webSocketClose?(socket: WebSocket, code: number, reason: string, wasClean: boolean): void | Promise<void>;
-    /** In place of a close: what the client has sent is no message, or it has not taken what was sent to it. */
+    /** In place of a close: the client has sent bytes that are no message, or has not taken the messages that were sent to it. */
     webSocketError?(socket: WebSocket, error: unknown): void | Promise<void>;
   }
 
@@ -63,7 +63,7 @@ interface SocketAddress {
 interface SocketOptions {
   /** 'starttls': TLS begins with `startTls()`. @default 'off' */
   readonly secureTransport?: 'off' | 'on' | 'starttls';
-  /** The function may go on to write when the other end has ended. @default false */
+  /** The function may continue to write when the other end has ended. @default false */
   readonly allowHalfOpen?: boolean;
   /** Bytes that may wait to be sent before `desiredSize` of the writer falls to zero. @default 16384 */
   readonly highWaterMark?: number;
@@ -91,13 +91,13 @@ interface Socket {
   /** Whether `startTls()` was called, after which this socket is of no use. */
   readonly upgraded: boolean;
   readonly secureTransport: 'off' | 'on' | 'starttls';
-  /** Sends what was written, reads no more, and closes. */
+  /** Sends all written bytes, reads no more, and closes. */
   close(): Promise<void>;
   startTls(options?: TlsOptions): Socket;
 }
 
 declare module 'edgehost:sockets' {
-  /** Opens a TCP socket. It is there at once; what is written is sent when the connection is open. */
+  /** Opens a TCP socket. It is there at once; written bytes are sent when the connection is open. */
   export function connect(address: string | SocketAddress, options?: SocketOptions): Socket;
 }
 

@@ -1,4 +1,4 @@
-/** Clocks and the marks of a function. What is fetched makes no entries. */
+/** Clocks and the marks of a function. Requests of fetch make no entries. */
 
 interface PerformanceEntry {
   readonly duration: number;

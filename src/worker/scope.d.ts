@@ -37,7 +37,7 @@ declare var onunhandledrejection: ((event: PromiseRejectionEvent) => unknown) | 
 
 interface ExtendableEvent extends Event {
   waitUntil(promise: Promise<unknown>): void;
-  /** When the handler fails, the request goes on to the application instead of becoming an error. */
+  /** When the handler fails, the application answers the request instead, in place of an error. */
   passThroughOnException(): void;
 }
 declare var ExtendableEvent: EventPhases & {
@@ -70,7 +70,7 @@ declare var ScheduledEvent: EventPhases & {
   new (type: string, init: EventInit & { cron?: string; scheduledTime?: number }): ScheduledEvent;
 };
 
-// Timers, which end with their invocation; those of stateful objects, with the instance.
+// Timers end with their invocation; timers of stateful objects end with the instance.
 
 declare function setTimeout<Args extends unknown[]>(
   handler: (...args: Args) => void,

@@ -41,13 +41,13 @@ interface WebSocket extends EventTarget {
   onopen: ((event: Event) => unknown) | null;
   /** Receives messages from now on. A socket made by the constructor needs none of it. */
   accept(options?: WebSocketAcceptOptions): void;
-  /** Throws a TypeError before accept() and after close(). What the other end does not take yet waits in the memory of the function. */
+  /** Throws a TypeError before accept() and after close(). Messages that the other end does not take yet wait in the memory of the function. */
   send(message: string | ArrayBuffer | ArrayBufferView): void;
   /** `code`: 1000 to 4999 without 1004, 1005, 1006 and 1015. `reason`: at most 123 bytes. */
   close(code?: number, reason?: string): void;
   /** Keeps a copy of the value with the socket: of one that sleeps for as long as it is open. At most 16,384 bytes when it is serialized. */
   serializeAttachment(value: unknown): void;
-  /** A copy of the value; null when there is none. */
+  /** A copy of the value; null when none was kept. */
   deserializeAttachment(): any;
   addEventListener<K extends keyof WebSocketEventMap>(
     type: K,

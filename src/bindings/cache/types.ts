@@ -11,7 +11,7 @@ export interface CacheMatchOptions {
 /** One cache of an account, as its functions see it. */
 export interface ApplicationCache {
   /**
-   * The response that is kept; undefined when there is none. Conditions and ranges of a Request are answered with 304, 206 and 416. The body of a large one
+   * The kept response; undefined when none is kept. Conditions and ranges of a Request are answered with 304, 206 and 416. The body of a large one
    * is to be read or cancelled. Rejects with TypeError for a URL that is not absolute or not of http or https, EDGE_ACCOUNT_REMOVED, EDGE_CLOSED and
    * the codes of the storage.
    */
@@ -32,12 +32,12 @@ export interface ApplicationCaches {
   open(name: string): Promise<ApplicationCache>;
   /**
    * Forgets responses of all caches of the account, those that the listener keeps in front of functions among them: everything, or what any of the lists
-   * names. What the listener is fetching meanwhile is not kept. Resolves when they are gone from every answer. Rejects with TypeError or RangeError for
-   * what is not valid: no list, more than 1,000 items in one, a URL that is not absolute.
+   * names. Responses that the listener is fetching meanwhile are not kept. Resolves when they are gone from every answer. Rejects with TypeError or
+   * RangeError for an argument that is not valid: no list, more than 1,000 items in one, a URL that is not absolute.
    *
    * @returns how many responses are gone
    */
   purge(purge: CachePurge): Promise<{ readonly purged: number }>;
-  /** What the caches of the account keep. It is not part of `account.storage()`. */
+  /** How much the caches of the account keep. It is not part of `account.storage()`. */
   usage(): Promise<CacheUsage>;
 }

@@ -6,7 +6,7 @@ export interface CallbackContext {
   readonly function: string;
   /** The id of the invocation, as in its event. */
   readonly invocation: string;
-  /** The props of the call of `fn.fetch()`, else those of `load()`. */
+  /** The props of the call of `fn.fetch()`, else the props of `load()`. */
   readonly props: Readonly<Record<string, unknown>>;
   /**
    * Fires when the result is no longer awaited: the invocation has ended, or the call has timed out
@@ -29,6 +29,6 @@ export type ApplicationCallbacks = Readonly<Record<string, ApplicationCallback>>
 export interface CallbackOptions {
   /** How long a callback may take to answer, milliseconds. @default 30,000 */
   readonly timeoutMs?: number;
-  /** Calls of one account that may be under way at once; more are EDGE_OVERLOADED. @default 100 */
+  /** Calls of one account that may be open at once; more are EDGE_OVERLOADED. @default 100 */
   readonly concurrency?: number;
 }

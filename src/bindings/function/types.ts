@@ -9,7 +9,7 @@ export interface ServiceTarget {
   /** The value of `ctx.props` of the function called: a JSON object of up to 64 KiB. @default {} */
   readonly props?: Readonly<Record<string, unknown>>;
   /**
-   * The account of the function. Another account's function has to name the account of the caller in its option `callers`.
+   * The account of the function. A function of another account must name the account of the caller in its option `callers`.
    * @default the account of the caller
    */
   readonly account?: string;

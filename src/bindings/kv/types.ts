@@ -110,7 +110,7 @@ export interface KvNamespace {
     options: 'json' | (KvGetOptions & { type: 'json' }),
   ): Promise<Map<string, KvBulkValueWithMetadata<T, M> | null>>;
 
-  /** On disk when it resolves. What was kept under the key before is replaced, with its metadata and its expiry. */
+  /** On disk when it resolves. It replaces the value that the key had, with its metadata and its expiry. */
   put(key: string, value: KvValue, options?: KvPutOptions): Promise<void>;
   /** Does nothing when there is no such key. */
   delete(key: string): Promise<void>;

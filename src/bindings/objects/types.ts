@@ -7,7 +7,7 @@ export interface ObjectsTarget {
   /** The function that exports the class. It need not be loaded before the function that is bound to it. @default the function itself */
   readonly function?: string;
   /**
-   * The account of that function. Another account's function has to name the account of the caller in its option `callers`.
+   * The account of that function. A function of another account must name the account of the caller in its option `callers`.
    * @default the account of the caller
    */
   readonly account?: string;

@@ -1,13 +1,13 @@
 /** SQL databases, as functions and the application have them: `env.DB` and `host.sql('main')`. */
 
-/** What can be bound to a statement. Booleans become 1 and 0; bytes become a BLOB. */
+/** A value that can be bound to a statement. Booleans become 1 and 0; bytes become a BLOB. */
 export type SqlValue = null | number | string | boolean | ArrayBuffer | ArrayBufferView | readonly number[];
 
-/** What a statement did. */
+/** The effect of a statement. */
 export interface SqlMeta {
   /** In SQLite, in milliseconds. */
   readonly duration: number;
-  /** Rows that were inserted, changed or deleted, those of triggers among them. */
+  /** Rows that were inserted, changed or deleted, also by triggers. */
   readonly changes: number;
   /** The id of the row that was inserted last. */
   readonly last_row_id: number;
@@ -43,7 +43,7 @@ export interface SqlExecResult {
 export interface SqlStatement {
   /** The same statement with these values for `?`, in order, or for `?1`, `?2`. @throws Error D1_TYPE_ERROR for a value that cannot be bound */
   bind(...values: readonly SqlValue[]): SqlStatement;
-  /** The first row, or the value of one of its columns; null when there is none. Rejects with D1_COLUMN_NOTFOUND. */
+  /** The first row, or the value of one of its columns; null when the result has no rows. Rejects with D1_COLUMN_NOTFOUND. */
   first<Value = unknown>(column: string): Promise<Value | null>;
   first<Row = Record<string, unknown>>(): Promise<Row | null>;
   all<Row = Record<string, unknown>>(): Promise<SqlResult<Row>>;
@@ -57,7 +57,7 @@ export interface SqlStatement {
 export interface SqlSession {
   prepare(sql: string): SqlStatement;
   batch<Row = Record<string, unknown>>(statements: readonly SqlStatement[]): Promise<SqlResult<Row>[]>;
-  /** What the session has seen; null before its first query. A session that begins with it sees that, too. */
+  /** The place up to which the session has seen writes; null before its first query. A session that begins with it has seen them too. */
   getBookmark(): string | null;
 }
 

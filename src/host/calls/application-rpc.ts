@@ -1,5 +1,5 @@
 /**
- * Calls of a function's methods by the application: `fn.rpc.method(...)`. Values are those of callbacks, and a result may have functions and objects that
+ * Calls of a function's methods by the application: `fn.rpc.method(...)`. Values are the same as in callbacks, and a result may have functions and objects that
  * stay in the function, as stubs.
  */
 
@@ -38,7 +38,7 @@ export interface RpcOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Methods of a function's entrypoint, to be called, and properties, to be awaited. What they answer is the function's: check it like a request. */
+/** Methods of a function's entrypoint, to be called, and properties, to be awaited. Their results come from the function: check them like a request. */
 export interface FunctionRpc {
   // biome-ignore lint/suspicious/noExplicitAny: a method of the function, whose type its author knows
   readonly [name: string]: any;
@@ -46,7 +46,7 @@ export interface FunctionRpc {
 
 type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Promise<unknown>;
 
-/** @param runner that of the version that serves when a method is called */
+/** @param runner returns the runner of the version that serves when a method is called */
 export function functionRpc(runner: () => InvocationTarget, options: RpcOptions = {}): FunctionRpc {
   const { entrypoint, props = {}, signal } = options;
   checkProps('rpcTo()', props);
@@ -132,7 +132,7 @@ async function receive(
   return value;
 }
 
-/** The value of the text. What it takes is held against the account of the function until the application gets it. */
+/** The value of the text. Its bytes are held against the account of the function until the application gets it. */
 async function decoded(
   text: string,
   parts: ValueParts,
@@ -184,7 +184,7 @@ async function valueIn(
     return { text, parts: { bytes: [], stream: undefined }, end: () => {} };
   }
   if ((b[0] ?? 0) > MAX_VALUE_BYTES) throw tooLarge(name);
-  // What goes on behind the value of a body that is held is not read.
+  // Bytes behind the value of a body that is held are not read.
   const rest = isHeld ? 'held' : s ? (source: GivenBodySource) => give(context, source) : 'nothing';
   const { bytes, stream, end } = await takeApart(body, b, rest);
   const [first, ...sequences] = bytes;

@@ -48,7 +48,7 @@ const MAX_REASON_BYTES = 123;
 
 /** One end of a WebSocket whose other end is a function. Events: {@link FunctionSocketEvents}, by `addEventListener`. */
 export class FunctionSocket extends EventTarget implements RequestBodySource {
-  /** What the function has chosen of the protocols that were offered; '' for none. */
+  /** The protocol that the function has chosen from the offered ones; '' for none. */
   readonly protocol: string;
   readonly #invocation: FunctionSocketOwner;
   readonly #body: AnswerBody;
@@ -81,16 +81,16 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
     invocation.source = this;
   }
 
-  /** Messages are received from now on: add the listeners first. What the function sends before waits there. */
+  /** Messages are received from now on: add the listeners first. Earlier messages of the function wait until then. */
   accept(): void {
     this.#isAccepted = true;
     this.bodyReady();
   }
 
   /**
-   * Sends a message, without waiting. What the function does not take yet is kept here.
+   * Sends a message, without waiting. Messages that the function does not take yet are kept here.
    *
-   * @throws TypeError before accept() and after close(), and for what is neither a string nor bytes
+   * @throws TypeError before accept() and after close(), and for a value that is neither a string nor bytes
    */
   send(data: string | ArrayBuffer | ArrayBufferView): void {
     if (!this.#isAccepted) throw new TypeError('Cannot send: call accept() on this WebSocket first');
@@ -173,7 +173,7 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
     this.dispatchEvent(new FunctionSocketCloseEvent(code, reason, wasClean));
   }
 
-  // --- RequestBodySource: what is sent is kept by the exchange ---
+  // --- RequestBodySource: the exchange keeps the messages that were sent ---
 
   resume(): void {}
   stop(): void {}
