@@ -29,6 +29,13 @@ export function textOf(document: string): string {
   return readFileSync(ROOT + document, 'utf8');
 }
 
+/** @throws Error when there is no such line behind the one that begins the block or the comment */
+function endOf(document: string, lines: readonly string[], end: string, start: number): number {
+  const at = lines.indexOf(end, start);
+  if (at < 0) throw new Error(`${document}:${start + 1}: no line ${JSON.stringify(end)} ends this`);
+  return at;
+}
+
 /** Fenced blocks, with the hidden comments next to them. */
 export function blocksOf(document: string): Block[] {
   const lines = textOf(document).split('\n');
@@ -41,17 +48,17 @@ export function blocksOf(document: string): Block[] {
     const fence = /^```(\w+)$/.exec(line);
     const fixture = /^<!-- test: ([\w-]+) -->$/.exec(line)?.[1];
     if (line === '<!-- before') {
-      const end = lines.indexOf('-->', at);
+      const end = endOf(document, lines, '-->', at);
       before = lines.slice(at + 1, end).join('\n');
       at = end;
     } else if (fixture !== undefined) {
       [before = '', behind = ''] = readFileSync(`${ROOT}test/docs/fixtures/${fixture}.txt`, 'utf8').split(PAGE);
     } else if (fence !== null) {
-      const end = lines.indexOf('```', at);
+      const end = endOf(document, lines, '```', at);
       const code = `${lines.slice(at + 1, end).join('\n')}\n`;
       const next = lines.findIndex((text, index) => index > end && text !== '');
       const isFollowed = lines[next] === '<!-- after';
-      const after = isFollowed ? lines.slice(next + 1, lines.indexOf('-->', next)).join('\n') : behind;
+      const after = isFollowed ? lines.slice(next + 1, endOf(document, lines, '-->', next)).join('\n') : behind;
       blocks.push({ place: `${document}:${at + 1}`, language: fence[1] ?? '', code, before, after });
       before = '';
       behind = '';
