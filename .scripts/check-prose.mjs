@@ -1,8 +1,14 @@
-// Checks the prose of the documents below: sentences that a stranger has to read twice, and lines that are too long for a diff. A document joins the
-// list when it passes. With arguments, the files to check in place of the list. Prints one line for each finding, and exits with 1 if there is any.
-import { readFileSync } from 'node:fs';
+// Checks the prose of the documents and the source files below: sentences that a stranger has to read twice, and lines that are too long for a diff.
+// A document or a folder joins its list when it passes. With arguments, the files to check in place of the lists, and with --all every source file.
+// Prints one line for each finding, and exits with 1 if there is any.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { findingsOf } from './prose-rules.mjs';
+import { commentsOf, fileNamesIn, messagesOf, paragraphsOf } from './source-prose.mjs';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const DOCUMENTS = [
   ...['README', 'CHANGELOG', 'CONTRIBUTING'],
@@ -41,35 +47,15 @@ const DOCUMENTS = [
     'usage',
     'websockets',
   ].map(name => `docs/${name}`),
-].map(name => fileURLToPath(new URL(`../${name}.md`, import.meta.url)));
+].map(name => join(ROOT, `${name}.md`));
 
-const MAX_WORDS = 25;
-const MAX_LINE = 120;
-const FIRST_WORDS = /^(?:Of|Those of|That of|These of|What|Who|Whoever)\b(?!.*\?$)/;
+/** The folders of src whose comments and messages keep the rules. */
+const FOLDERS = [...['cli', 'guest/web', 'names', 's3', 'shapes', 'storage', 'usage', 'worker']].map(name =>
+  join(ROOT, 'src', name),
+);
 
-/** Idioms of this project, and the usual words. */
-const IDIOMS = [
-  [
-    /\b(?:what|who(?:ever)?) (?:is|are|was|has|had|waits|comes|came|calls|asks|stands|runs|goes|needs|holds)\b/i,
-    'name the thing or the person',
-  ],
-  [/\b(?:that|those) of\b/i, 'repeat the noun'],
-  [/\b(?:there )?(?:is|are) none\b/i, 'say what is missing'],
-  [/\b(?:is|are|was|were) told\b/i, 'is notified, or reads'],
-  [/\bgoe?s? on\b/i, 'continues'],
-  [/\bgiv(?:es?|en|ing) back\b/i, 'returns, releases'],
-  [/\b(?:was|is|been|be) taken over\b/i, 'compromised'],
-  [/\bhas to\b/i, 'must'],
-  [/\bunder way\b/i, 'in flight, open'],
-  [/\blater and later\b/i, 'with back-off'],
-  [/\bmade again\b/i, 'retried'],
-  [/\banew\b/i, 'again'],
-  [/\bfor ever\b/i, 'indefinitely'],
-  [/\bso long as\b/i, 'while'],
-  [/\bdear\b/i, 'expensive'],
-  [/\btill\b/i, 'until'],
-  [/\band its like\b/i, 'name an example'],
-];
+const DOCUMENT_BOUNDS = { words: 25, line: 120 };
+const COMMENT_BOUNDS = { words: 30, line: 160 };
 
 /** Paragraphs, items and cells, each with the number of its first line. Code, headings, comments and the lines of long tables are left out. */
 function* passagesOf(lines) {
@@ -92,47 +78,79 @@ function* passagesOf(lines) {
     else if (/^<!-- (?:before|after)$/.test(line)) closing = '-->';
     else if (line.startsWith('|')) for (const text of line.split(/(?<!\\)\|/)) yield { number, text: text.trim() };
     else if (!isBlank) open = { number: open?.number ?? number, text: `${open?.text ?? ''} ${line}`.trim() };
-    if (line.length > MAX_LINE && !line.startsWith('|') && !isIndentedCode && closing === undefined)
+    if (line.length > DOCUMENT_BOUNDS.line && !line.startsWith('|') && !isIndentedCode && closing === undefined)
       yield { number, tooLong: line.length };
   }
   if (open !== undefined) yield open;
 }
 
-/** A colon and a semicolon end a sentence, too. Code is one word, and quoted words are examples. */
-function sentencesOf(text) {
-  return text
-    .replace(/^(?:[-*]|\d+\.) /, '')
-    .replace(/\]\([^)]*\)/g, ']')
-    .replace(/`[^`]*`/g, 'CODE')
-    .replace(/"[^"]*"/g, 'QUOTE')
-    .replace(/\*\*/g, '')
-    .split(/(?<=[.!?]\)?)\s+(?=[[(A-Z])|[:;]\s+(?=[[(A-Za-z])/);
-}
-
-function* findingsOf(text) {
-  for (const passage of passagesOf(text.split('\n'))) {
-    const { number } = passage;
-    if (passage.tooLong !== undefined) {
-      yield [number, `the line has ${passage.tooLong} characters, at most ${MAX_LINE} are allowed`];
-      continue;
-    }
-    for (const sentence of sentencesOf(passage.text)) {
-      const words = sentence.split(/\s+/).filter(word => /\w/.test(word)).length;
-      const start = sentence.slice(0, 60);
-      if (words > MAX_WORDS) yield [number, `${words} words, at most ${MAX_WORDS} are allowed: ${start}`];
-      if (FIRST_WORDS.test(sentence)) yield [number, `begin with the subject: ${start}`];
-      for (const [idiom, instead] of IDIOMS) {
-        const found = idiom.exec(sentence)?.[0];
-        if (found !== undefined) yield [number, `"${found}", better: ${instead}: ${start}`];
-      }
-    }
+function* documentFindings(text) {
+  for (const { number, text: passage, tooLong } of passagesOf(text.split('\n'))) {
+    if (tooLong !== undefined) yield [number, tooLongText(tooLong, DOCUMENT_BOUNDS)];
+    else for (const finding of findingsOf(passage, DOCUMENT_BOUNDS.words)) yield [number, finding];
   }
 }
 
-const named = process.argv.slice(2);
-for (const file of named.length > 0 ? named : DOCUMENTS) {
-  for (const [number, finding] of findingsOf(readFileSync(file, 'utf8'))) {
-    console.error(`${file}:${number}: ${finding}`);
+const tooLongText = (length, { line }) => `the line has ${length} characters, at most ${line} are allowed`;
+
+/** The files of the repository by their names, for comments that mention one. */
+let fileNames;
+
+function filesNamed(name) {
+  if (fileNames === undefined) {
+    const folders = ['src', 'test', 'docs', 'benchmarks', 'examples', '.scripts'].map(folder => join(ROOT, folder));
+    fileNames = [...folders.flatMap(filesIn), ...readdirSync(ROOT).map(file => join(ROOT, file))];
+  }
+  return fileNames.filter(file => file.endsWith(`/${name}`));
+}
+
+/** What a comment calls a file must be one: the only one of its name, or the one beside the comment. */
+function fileNameFinding(name, file) {
+  const files = filesNamed(name);
+  if (files.length === 0) return `no file is named ${name}`;
+  const isClear = files.length === 1 || name.includes('/') || files.some(other => dirname(other) === dirname(file));
+  return isClear ? undefined : `${files.length} files are named ${name}: add the folder`;
+}
+
+function* sourceFindings(text, file) {
+  const lineAt = position => text.slice(0, position).split('\n').length;
+  for (const { start, end } of commentsOf(text)) {
+    const comment = text.slice(start, end);
+    const number = lineAt(start);
+    for (const { index, text: paragraph } of paragraphsOf(comment)) {
+      for (const finding of findingsOf(paragraph, COMMENT_BOUNDS.words)) yield [number + index, finding];
+    }
+    for (const name of fileNamesIn(comment)) {
+      const finding = fileNameFinding(name, file);
+      if (finding !== undefined) yield [number, finding];
+    }
+    const first = text.lastIndexOf('\n', start) + 1;
+    for (const [index, line] of text.slice(first, end).split('\n').entries()) {
+      if (line.length > COMMENT_BOUNDS.line && !line.includes('://'))
+        yield [number + index, tooLongText(line.length, COMMENT_BOUNDS)];
+    }
+  }
+  for (const { start, text: message } of messagesOf(text)) {
+    for (const finding of findingsOf(message, COMMENT_BOUNDS.words)) yield [lineAt(start), finding];
+  }
+}
+
+function filesIn(folder) {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath ?? entry.path, entry.name));
+}
+
+const isSource = file => file.endsWith('.ts');
+const sourcesIn = folder => filesIn(folder).filter(isSource);
+const named = process.argv.slice(2).filter(argument => argument !== '--all');
+const listed = [...DOCUMENTS, ...FOLDERS.flatMap(sourcesIn)];
+const files = process.argv.includes('--all') ? sourcesIn(join(ROOT, 'src')) : named.length > 0 ? named : listed;
+for (const file of files) {
+  const text = readFileSync(file, 'utf8');
+  for (const [number, finding] of isSource(file) ? sourceFindings(text, file) : documentFindings(text)) {
+    const path = relative(ROOT, file).startsWith('..') ? file : relative(ROOT, file);
+    console.error(`${path}:${number}: ${finding}`);
     process.exitCode = 1;
   }
 }

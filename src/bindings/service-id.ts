@@ -1,6 +1,7 @@
 /**
- * Services by their number on the wire between an isolate and the host. A number keeps its meaning: that of a service which is gone is not
- * used again. They are below 128: the bit above stands for a call that is made once more (REPEATED_CALL). 3, 4 and 5 were given to services that were never built, and are free for none.
+ * Services by their number on the wire between an isolate and the host. A number keeps its meaning: that of a service which is gone is not used again. They are
+ * below 128: the bit above stands for a call that is made once more (REPEATED_CALL). 3, 4 and 5 were given to services that were never built, and are free for
+ * none.
  */
 export enum ServiceId {
   Fetch = 0,

@@ -111,7 +111,7 @@ async function checkPlace(account: Account, place: FunctionPlace, env: EnvFile):
   }
 }
 
-/** Loads what was checked, too, without its crons: then routes that collide are found. */
+/** Loads the checked functions, too, without their crons: then routes that collide are found. */
 async function checkServer(path: string, report: (finding: Finding) => void): Promise<void> {
   let host: EdgeHost | undefined;
   try {

@@ -46,7 +46,7 @@ interface Answer<T> {
   readonly result_info: { readonly cursor?: string; readonly total_pages?: number };
 }
 
-/** The type that each property has to have; others may be missing, or are texts. */
+/** The type that each property must have; others may be missing, or are texts. */
 type KindsOf<T> = Readonly<Partial<Record<keyof T, 'string' | 'number'>>>;
 
 const NAMESPACE: KindsOf<Namespace> = { id: 'string', function: 'string', class: 'string' };
@@ -84,7 +84,7 @@ function apiOf(account: URL, io: CommandIo): Api {
       const url = urlBelow(account, path, query);
       const answer: unknown = await (await ask(url, token, signal)).json().catch(() => undefined);
       if (isAnswer(answer, kinds)) return answer;
-      throw new CommandError(1, `${url.origin} answered with what is no list of objects`);
+      throw new CommandError(1, `${url.origin} answered with something other than a list of objects`);
     },
   };
 }

@@ -159,10 +159,10 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   }
 
   /**
-   * A listener for `http.createServer`, or middleware for Express, Connect and Fastify's raw requests: with `function` everything goes
-   * to that function, in the version that serves under its name (404 when it is unloaded), else by route; what matches no route goes to `next` where there is one, else is answered with 404. A request whose
-   * Host or target could be read in two ways is answered with 400 (EDGE_REQUEST_MALFORMED).
-   * Its property `upgrade` serves WebSockets: `server.on('upgrade', listener.upgrade)`.
+   * A listener for `http.createServer`, or middleware for Express, Connect and Fastify's raw requests: with `function` everything goes to that function, in the
+   * version that serves under its name (404 when it is unloaded), else by route; what matches no route goes to `next` where there is one, else is answered with
+   * 404. A request whose Host or target could be read in two ways is answered with 400 (EDGE_REQUEST_MALFORMED). Its property `upgrade` serves WebSockets:
+   * `server.on('upgrade', listener.upgrade)`.
    */
   listener(options: HostListenerOptions = {}): NodeListener {
     return hostListener(this.#core, options);

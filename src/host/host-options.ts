@@ -130,14 +130,14 @@ export interface EdgeHostOptions {
   /** WebSockets that stateful objects of one account have accepted to sleep; the next one is refused with EDGE_OVERLOADED. 1 to 1,000,000. @default 32768 */
   readonly sleepingWebSockets?: number;
   /**
-   * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a call,
-   * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default Infinity
+   * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a
+   * call, and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default Infinity
    */
   readonly idleHttpMs?: number;
   /**
-   * The body of a response, a result or an object is cancelled when nobody reads it for so long, with the event `warning` (EDGE_BODY_UNREAD). A body that
-   * has a reader, such as a slow client, has `idleHttpMs` instead. While the host holds so much for the account that it refuses new work, the time is at most one second.
-   * 1 or more, in milliseconds; `Infinity` for none. @default 60000 (one minute)
+   * The body of a response, a result or an object is cancelled when nobody reads it for so long, with the event `warning` (EDGE_BODY_UNREAD). A body that has a
+   * reader, such as a slow client, has `idleHttpMs` instead. While the host holds so much for the account that it refuses new work, the time is at most one
+   * second. 1 or more, in milliseconds; `Infinity` for none. @default 60000 (one minute)
    */
   readonly unreadMs?: number;
   /** When a connection of a function is free again: with the end of the response's body, or with its headers. @default 'body' */

@@ -42,8 +42,8 @@ const CHECK_OPTIONS: Schema<CheckOptions> = objectOf<CheckOptions>({
 });
 
 /**
- * Saves what can be read of a storage directory whose opening rejects with EDGE_STORAGE_CORRUPT, and opens it once, which rebuilds indexes,
- * removes bodies that no record names, and counts what each account has stored. Copy the directory first: records can be lost, and deleted ones can reappear. No host may have it
+ * Saves what can be read of a storage directory whose opening rejects with EDGE_STORAGE_CORRUPT, and opens it once, which rebuilds indexes, removes bodies that
+ * no record names, and counts what each account has stored. Copy the directory first: records can be lost, and deleted ones can reappear. No host may have it
  * open.
  *
  * Rejects with TypeError for wrong arguments, EDGE_STORAGE_LOCKED while a host has it open, EDGE_STORAGE_FORMAT for a directory that is not

@@ -1,6 +1,6 @@
 /** Host names as the URL parser writes them: ASCII, lower case, and here without the final dot, so that one name is one text. */
 
-/** Letters, digits and what is beyond ASCII: what the parser would take for a port, a path or user information is no name. */
+/** Letters, digits and anything beyond ASCII: a text that the parser would take for a port, a path or user information is no name. */
 const NAME = /^[\w.\-\u0080-\u{10ffff}]+$/u;
 const ADDRESS = /^\[[0-9a-f:.]+\]$/i;
 const NORMAL_NAME = /^(?:[a-z0-9._-]*[a-z0-9_-]|\[[0-9a-f:.]+\])$/;

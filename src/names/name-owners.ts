@@ -37,7 +37,7 @@ interface RouteClaim {
 type AnyClaim = Claim | RouteClaim;
 
 export class NameOwners {
-  /** By `example.com`, or `*.example.com` for only what is below. */
+  /** The keys are `example.com`, or `*.example.com` for a claim on the names below it only. */
   readonly #zones = new Map<string, Claim>();
   /** By account, as declared. */
   readonly #declared = new Map<string, readonly string[]>();
@@ -91,7 +91,7 @@ export class NameOwners {
   /**
    * Declares these zones in place of those that the account had. Nothing changes when it throws.
    *
-   * @param routes what functions of the account serve, which has to be within the zones
+   * @param routes the host names that functions of the account serve, which must be within the zones
    * @throws as `declare` does, and EdgeError EDGE_NAME_DENIED for a route that is not
    */
   redeclare(account: string, texts: readonly string[], routes: readonly RouteHost[]): void {
@@ -134,8 +134,8 @@ export class NameOwners {
   }
 
   /**
-   * Takes a zone of the management API for an account. What is declared for the account is its own without: such a zone takes nothing,
-   * and goes with the declaration.
+   * Takes a zone of the management API for an account. A zone declared for the account belongs to it already: claiming it takes nothing, and the claim ends
+   * with the declaration.
    */
   claimZone(account: string, zone: string, approval: ZoneApproval): NameRefusal | undefined {
     const refusal = this.#zoneRefusal(account, zone, approval);
@@ -159,7 +159,7 @@ export class NameOwners {
     this.#onChange();
   }
 
-  /** Gives back all that an account has besides its routes. */
+  /** Releases everything that an account owns besides its routes. */
   releaseAccount(account: string): void {
     for (const [zone, claim] of this.#zones) if (claim.account === account) this.#zones.delete(zone);
     this.#declared.delete(account);
@@ -167,7 +167,7 @@ export class NameOwners {
     this.#onChange();
   }
 
-  /** The account that owns a name; undefined when there is none. */
+  /** The account that owns a name; undefined when it is free. */
   ownerOf(name: string): string | undefined {
     return this.#claimOf(name)?.account;
   }
@@ -227,14 +227,14 @@ export class NameOwners {
     return claim;
   }
 
-  /** The most specific claim on all that is below a name, what has more specific claims of its own set aside. */
+  /** The most specific claim on all names below a name, apart from names that have more specific claims of their own. */
   #claimBelow(name: string): AnyClaim | undefined {
     let claim = this.#claimOn(name);
     for (const above of namesAbove(name)) claim ??= this.#claimOn(above);
     return claim;
   }
 
-  /** On what is below exactly this name. */
+  /** The claim on the names directly below this one. */
   #claimOn(above: string): AnyClaim | undefined {
     return this.#zones.get(`*.${above}`) ?? this.#zones.get(above) ?? this.#routes.get(`*.${above}`);
   }
@@ -249,7 +249,7 @@ export class NameOwners {
     const other = same.find(claim => claim !== undefined && claim.account !== account);
     if (other !== undefined) return { kind: 'taken', message: `"${zone}" belongs to ${other.holder}` };
     if (approval === 'owner') return undefined;
-    // The owner of the host may have declared zones in those of others, and given others names in them.
+    // The owner of the host may declare zones within other accounts' zones, and assign names in them to others.
     if (isDeclared) return undefined;
     let above: AnyClaim | undefined;
     for (const name of namesAbove(zone)) above ??= this.#claimOn(name);

@@ -13,7 +13,7 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 export type Algorithms = readonly Algorithm[];
 
 export interface CompressionRule {
-  /** A pattern like that of a route, such as `example.com/api/*`. */
+  /** A pattern in the form of a route, such as `example.com/api/*`. */
   readonly pattern: string;
   readonly algorithms: Algorithms;
 }

@@ -45,7 +45,10 @@ export const REPEATED_CALL = 0x80;
 export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,
-  /** To services of their own, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap KiB | u8 DoneFlag. */
+  /**
+   * To services of their own, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap
+   * KiB | u8 DoneFlag.
+   */
   Done = 1,
   /** Isolate to host: passThroughOnException was called. */
   PassThrough = 2,
@@ -77,7 +80,10 @@ export enum SignalKind {
   NoRetry = 20,
   /** Isolate to host: a promise given to waitUntil was rejected, which does not fail the event; JSON of HandlerFailure. */
   WaitRejected = 21,
-  /** Isolate to host, id 0: a timer of a stateful object is due, and its event is over. JSON of TimerDue (bindings/objects/calls.ts). One at a time for each object. */
+  /**
+   * Isolate to host, id 0: a timer of a stateful object is due, and its event is over. JSON of TimerDue (bindings/objects/calls.ts). One at a time for each
+   * object.
+   */
   TimerDue = 22,
 }
 

@@ -23,8 +23,8 @@ export interface Transport {
   resume(): void;
   close(): void;
   /**
-   * From now on what is written goes out at once, so that the thread may stand still. False when it may not now, undefined when it never may. Only at an isolate's end
-   * (blocking-transport.ts).
+   * From now on what is written goes out at once, so that the thread may stand still. False when it may not now, undefined when it never may. Only at an
+   * isolate's end (blocking-transport.ts).
    */
   beginBlocking?(): boolean | undefined;
   /** Stands still until something has come, and hands it to the reader. False when the connection has ended. */

@@ -7,7 +7,9 @@ import { AsyncResource } from 'node:async_hooks';
 /** Made when the package is imported, which programs do outside of their requests. */
 const NO_CALLER = new AsyncResource('EdgeHost');
 
-/** What async hooks are told to have caused a call. Looking for it costs three times as much as all else of the resource, and decides nothing about the context. */
+/**
+ * What async hooks are told to have caused a call. Looking for it costs three times as much as all else of the resource, and decides nothing about the context.
+ */
 const ROOT = 1;
 
 export type CallerContext = AsyncResource;

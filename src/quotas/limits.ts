@@ -32,7 +32,9 @@ export type LimitRow = {
   /** The measured quantity, as messages name it. */
   readonly label: string;
   readonly unit: LimitUnit;
-  /** Where the value comes from, for the documentation: the published limits of hosted platforms, a standard, or this project; then what else is to be known. */
+  /**
+   * Where the value comes from, for the documentation: the published limits of hosted platforms, a standard, or this project; then what else is to be known.
+   */
   readonly source: string;
   /** The code of the error that ends what went past the limit; null where the limit shapes an answer instead. */
   readonly code: EdgeErrorCode | null;

@@ -43,7 +43,7 @@ interface Claim {
   readonly expiresSeconds?: number;
 }
 
-/** Throws S3Error; which one says what the client has to change. */
+/** Throws S3Error; its code says what the client must change. */
 export function authenticate(request: S3Request, settings: S3Settings): Identity {
   const claim = readClaim(request);
   const credential = settings.credentials.get(claim.accessKeyId);

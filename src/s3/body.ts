@@ -41,7 +41,7 @@ interface Expectation {
 }
 
 /**
- * @param headers those of the request itself: a presigned query does not speak of the body.
+ * @param headers the headers of the request itself: a presigned query does not speak of the body.
  * @param compute the algorithm that is wanted; it is computed when the client gives no checksum, and no other is taken.
  */
 export async function receiveBody(
@@ -122,7 +122,7 @@ function decode(
     seed: payload.seed,
     hasTrailer: payload.hasTrailer,
     onTrailer: trailer => {
-      // Exactly what was announced: a checksum that does not come must not pass as one that matches.
+      // Requires exactly the announced checksum: one that never arrives must not pass as a match.
       const announced = expectation !== undefined && expectation.value === undefined ? expectation : undefined;
       const header = announced && CHECKSUMS[announced.algorithm].header;
       const wrong = [...trailer.keys()].find(name => name !== header);

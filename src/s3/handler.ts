@@ -40,7 +40,7 @@ export interface S3Handler {
  *
  * Throws TypeError or RangeError for options that are not valid.
  */
-/** @param given how bodies of answers are given to the one who calls `fetch`. @default without a time to read them */
+/** @param given how answer bodies are handed to the caller of `fetch`. @default without a time limit for reading them */
 export function createS3Handler(options: S3Options, given?: ClientBodies): S3Handler {
   const settings = resolveS3Options(options);
   const handle = (request: S3RawRequest) => answer(request, settings);
@@ -157,7 +157,7 @@ class RequestBody {
     this.#request = request;
     this.#identity = identity;
     this.#xmlBytes = settings.xmlBytes;
-    // The checksum headers of CompleteMultipartUpload are those of the object, not of the XML.
+    // The checksum headers of CompleteMultipartUpload describe the object, not the XML.
     const ofBody = CHECKSUM_ALGORITHMS.map(algorithm => CHECKSUMS[algorithm].header);
     this.#headers = speaksOfObject
       ? new Map([...request.headers].filter(([name]) => !ofBody.includes(name)))

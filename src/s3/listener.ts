@@ -15,12 +15,12 @@ import { guarded } from '../quotas/guarded.js';
 import { closeWithConnection } from '../quotas/pipelined-responses.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
-/** The endpoint for node:http, the exact one: the request target and the headers are those of the wire. */
+/** The endpoint for node:http, the exact one: it sees the request target and the headers exactly as sent. */
 
 /** After an answer the rest of a refused body is read away up to this size, so that the connection stays usable. */
 const DRAIN_BYTES = 64 * 1024 * 1024;
 
-/** A client that takes nothing for so long is cut off: what was read for it stays in memory meanwhile. As S3 does it. */
+/** A client that takes nothing for this long is cut off: its unread answer stays in memory meanwhile. As S3 does it. */
 const STALLED_MS = 60_000;
 
 export interface S3ListenerOptions {
@@ -81,7 +81,7 @@ async function serve(
   if (!request.readableEnded) drain(request);
 }
 
-/** Routers such as express cut the mount path off `url` and keep what came in `originalUrl`. */
+/** Routers such as express cut the mount path off `url` and keep the original in `originalUrl`. */
 function targetOf(request: IncomingMessage): string {
   const original = 'originalUrl' in request ? request.originalUrl : undefined;
   return typeof original === 'string' ? original : (request.url ?? '/');
@@ -91,11 +91,11 @@ function headersOf(request: IncomingMessage): readonly string[] {
   const fields = fieldsOf(request);
   const isUnannounced =
     request.httpVersionMajor > 1 && request.headers['content-length'] === undefined && !endsWithHead(request);
-  // HTTP/2 frames all bodies, and only HTTP/1.1 has to say so.
+  // HTTP/2 frames all bodies, and only HTTP/1.1 must say so.
   return isUnannounced ? [...fields, 'transfer-encoding', 'chunked'] : fields;
 }
 
-/** Reading stops without destroying the request: its connection still has to carry the answer. */
+/** Reading stops without destroying the request: its connection must still carry the answer. */
 async function* bodyOf(request: IncomingMessage, onRead: () => void): AsyncGenerator<Uint8Array, void, undefined> {
   onRead();
   const chunks: AsyncIterable<unknown> = request.iterator({ destroyOnReturn: false });
@@ -120,7 +120,7 @@ async function send(body: ServiceBody | null, response: ServerResponse, stalledM
   response.end();
 }
 
-/** Resolves when the client has taken what was written, or is gone; with false when it has taken nothing for so long. */
+/** Resolves with true when the client has taken everything that was written or is gone, and with false when it took nothing for `stalledMs`. */
 function isTaken(response: ServerResponse, stalledMs: number): Promise<boolean> {
   return new Promise(resolve => {
     const end = (taken: boolean): void => {

@@ -33,7 +33,7 @@ export interface S3Answer {
 
 interface OperationFacts {
   readonly permission: S3Permission;
-  /** Query parameters it knows, besides those of every request. All others are answered with NotImplemented. */
+  /** The query parameters it knows, besides the ones common to all requests. All others are answered with NotImplemented. */
   readonly query?: readonly string[];
   /** The same for headers that begin with `x-amz-` or `if-`; one that ends with `*` is a prefix. */
   readonly headers?: readonly string[];

@@ -37,7 +37,7 @@ export interface S3Options {
   readonly credentials: readonly S3Credential[];
   /** The buckets behind a credential, one directory for each account. */
   readonly buckets: (credential: S3Credential) => BucketDirectory;
-  /** The limits of the account that a credential belongs to. @default those of the specification */
+  /** The limits of the account that a credential belongs to. @default the specification's limits */
   readonly limits?: (credential: S3Credential) => BucketPlanLimits;
   /**
    * A region that signatures may name and that is answered as the location, besides `auto`, `us-east-1` and the empty one.
@@ -90,7 +90,7 @@ export const S3_CREDENTIAL_FIELDS: FieldsOf<S3Credential> = {
   'permission?': choice(['read', 'write']),
 };
 
-/** All but what stands for the buckets and their owners. */
+/** All options but the functions that find the buckets and their owners. */
 export const S3_FIELDS: FieldsOf<Omit<S3Options, 'credentials' | 'buckets' | 'limits'>> = {
   'region?': text({ pattern: '^[a-z0-9-]*$', description: 'a string of lower-case letters, digits and "-"' }),
   'domain?': text({
@@ -112,7 +112,7 @@ export const S3_OPTIONS: Schema<S3Options> = objectOf<S3Options>({
   ...S3_FIELDS,
 });
 
-/** @throws TypeError or RangeError that names the option, what was given, and what is allowed */
+/** @throws TypeError or RangeError that names the option, the given value and the allowed ones */
 export function resolveS3Options(options: S3Options): S3Settings {
   checkOptions('s3()', options ?? {}, S3_OPTIONS);
   const { region = 'auto', now = () => new Date() } = options;

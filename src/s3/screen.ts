@@ -36,8 +36,8 @@ const COMMON_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A presigned URL carries `x-amz-*` headers in its query; they count as headers from here on. Checksums among them do
- * not: SDKs sign that of an empty body into the URL, long before there is one.
+ * A presigned URL carries `x-amz-*` headers in its query; they count as headers from here on. Checksums among them do not: SDKs sign the checksum of an empty
+ * body into the URL, long before there is a body.
  */
 export function hoistHeaders(request: S3Request, identity: Identity): S3Request {
   if (!identity.isPresigned) return request;

@@ -18,7 +18,7 @@ export interface BindingShape {
   readonly toml?: BindingTable;
   /** The type of the binding in the management API. */
   readonly managementType?: string;
-  /** The key of the configuration there. @default that of `toml` */
+  /** The key in the configuration of the management API. @default the key in `toml` */
   readonly managementKey?: string;
   /** The schema of the configuration of one binding. */
   readonly schema: JsonSchema;

@@ -7,7 +7,7 @@ import { type FieldsOf, list, objectOf, refined, type Schema, wholeNumber } from
 export interface QueueConsumerOptions {
   /** The name of the queue of the account. It is made when it does not exist. */
   readonly queue: string;
-  /** A batch has at most so many messages: from 1 to 100. @default 10 */
+  /** The largest number of messages in a batch: from 1 to 100. @default 10 */
   readonly maxBatchSize?: number;
   /** How long a batch that is not full waits for more messages: from 0 to 60. @default 5 */
   readonly maxBatchTimeoutSeconds?: number;

@@ -33,7 +33,7 @@ export class CronExpression {
   readonly #days: ReadonlySet<number> | MonthDay | undefined;
   readonly #weekdays: ReturnType<typeof parseWeekdays> | undefined;
 
-  /** @throws TypeError that quotes the expression and says what is wrong with it */
+  /** @throws TypeError that quotes the expression and names the mistake */
   constructor(text: string, weekdays: WeekdayNumbers = 'crontab') {
     if (text.length > MAX_CHARACTERS) {
       throw new TypeError(
@@ -59,7 +59,7 @@ export class CronExpression {
     }
   }
 
-  /** The first time after `ms`; undefined when there is none, such as for 30 February. Milliseconds since the epoch. */
+  /** The first time after `ms`; undefined when no such time exists, such as for 30 February. Milliseconds since the epoch. */
   after(ms: number): number | undefined {
     const from = Math.floor(ms / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
     const start = new Date(from);
@@ -79,7 +79,7 @@ export class CronExpression {
     return undefined;
   }
 
-  /** The last time at or before `ms`; undefined when there is none. */
+  /** The last time at or before `ms`; undefined when no such time exists. */
   before(ms: number): number | undefined {
     const start = new Date(ms);
     for (let ago = 0; ago <= MAX_MONTHS; ago++) {
@@ -167,7 +167,7 @@ export function cronExpression(text: string, weekdays: WeekdayNumbers): CronExpr
   return expression;
 }
 
-/** @throws TypeError that quotes the expression and says what is wrong with it, whichever numbers weekdays have */
+/** @throws TypeError that quotes the expression and names the mistake, whichever numbers weekdays have */
 export function checkCron(expression: string): string {
   new CronExpression(expression);
   return expression;

@@ -5,7 +5,7 @@ interface FieldBounds {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** Names of its numbers, the first being that of `min`. */
+  /** Names of its numbers, beginning with the name of `min`. */
   readonly names?: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export interface MonthWeekday {
 /** Every number of the field: as if it were not there. */
 export const ANY = '*';
 
-/** The numbers that a field allows. @throws TypeError that says what is wrong */
+/** The numbers that a field allows. @throws TypeError that names the mistake */
 export function parseNumbers(text: string, bounds: FieldBounds): ReadonlySet<number> {
   const numbers = new Set<number>();
   const parts = text.split(',');
@@ -55,7 +55,7 @@ export function parseNumbers(text: string, bounds: FieldBounds): ReadonlySet<num
   return numbers;
 }
 
-/** The days of month of a field: plain ones, or one special day. @throws TypeError that says what is wrong */
+/** The days of month of a field: plain ones, or one special day. @throws TypeError that names the mistake */
 export function parseDays(text: string): ReadonlySet<number> | MonthDay {
   const special = /^(?:(L)(?:-(\d{1,2}))?|(\d{1,2}))(W?)$/i.exec(text);
   if (special === null || (special[1] === undefined && special[4] === '')) {
@@ -74,7 +74,7 @@ export function parseDays(text: string): ReadonlySet<number> | MonthDay {
   return { from: 'last', days, isNearestWeekday };
 }
 
-/** The weekdays of a field, 0 for Sunday, and those of a month. @throws TypeError that says what is wrong */
+/** The weekdays of a field, 0 for Sunday, and weekdays counted within a month. @throws TypeError that names the mistake */
 export function parseWeekdays(
   text: string,
   numbers: WeekdayNumbers,

@@ -1,4 +1,4 @@
-/** A cron trigger of a function's configuration: its expression, and what is to be done about missed and overlapping runs. */
+/** A cron trigger of a function's configuration: its expression, and the treatment of missed and overlapping runs. */
 import { choice, type Schema, wholeNumber } from '../quotas/schema/schema.js';
 
 /** How to treat times at which no host ran the function. */
@@ -22,10 +22,10 @@ export interface CronOptions {
    * Either is a `cron` event. @default 'skip'
    */
   readonly missed?: CronMissed;
-  /** A time that is due while an earlier run of the trigger goes on: `'allow'` runs both, `'skip'` leaves it out. @default 'allow' */
+  /** The policy for a time that is due while an earlier run of the trigger is in progress: `'allow'` runs both, `'skip'` leaves it out. @default 'allow' */
   readonly overlap?: CronOverlap;
   /**
-   * Runs begin up to so many milliseconds late, by an amount that stays the same for the trigger, so that those of many functions do not begin at once.
+   * Runs begin up to this many milliseconds late, by an amount that stays the same for the trigger. It spreads the runs of many functions with one schedule.
    * `scheduledTime` is the time itself. 0 to 3,600,000. @default 0
    */
   readonly jitterMs?: number;
@@ -44,7 +44,7 @@ export function resolveCron(given: string | CronOptions): ResolvedCron {
   return { cron, missed, overlap, jitterMs };
 }
 
-/** The first expression that is given twice. Triggers of a function are told apart by their text. */
+/** The first expression that is given twice. The text of a trigger is its identity within a function. */
 export function repeatedCron(crons: readonly ResolvedCron[]): string | undefined {
   const seen = new Set<string>();
   for (const { cron } of crons) {

@@ -1,4 +1,6 @@
-/** The fields of a function's configuration. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema. */
+/**
+ * The fields of a function's configuration. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema.
+ */
 
 import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
 import { compilePattern } from '../names/route-pattern.js';

@@ -19,7 +19,7 @@ export interface StorageOwner {
   /** Hides all that the account has from an account of the same id. It may be repeated; `clear` then frees the space. */
   detach?(storage: StorageContext, account: string): Promise<void>;
   /**
-   * Removes what was detached, in steps that can be repeated after a kill.
+   * Removes detached data, in steps that can be repeated after a kill.
    *
    * @param check to be called between two steps; throws when the storage is being closed
    */
@@ -28,11 +28,11 @@ export interface StorageOwner {
 
 export interface StorageJob {
   /**
-   * `rebuild` makes derived records, such as indexes, anew from the others. It runs before anything else uses the storage, when an earlier release
-   * wrote the directory or when it was repaired; cut short or failed, it runs again at the next opening.
+   * `rebuild` derives records, such as indexes, from the others. It runs before anything else uses the storage, when an earlier release wrote the directory or
+   * when it was repaired; cut short or failed, it runs again at the next opening.
    *
-   * `sweep` removes what has expired. It runs at each opening, which fails with it, and at intervals while the storage is open, where a failure
-   * is left to the next time.
+   * `sweep` removes expired records. It runs at each opening, which fails with it, and at intervals while the storage is open, where a failure is left to the
+   * next time.
    */
   readonly kind: 'rebuild' | 'sweep';
   run(storage: StorageContext): Promise<void>;

@@ -93,10 +93,10 @@ export class Storage {
   }
 
   /**
-   * @param location a directory, made when it does not exist, or ':memory:' for a storage that ends with the process.
-   * Rejects with EDGE_STORAGE_LOCKED (another host has it open), EDGE_STORAGE_FORMAT (a directory with other contents, or of a newer host),
-   * EDGE_STORAGE_CORRUPT (see `repair`), EDGE_STORAGE_ACCESS (other users can read it, and `access` is strict) or EDGE_STORAGE_FULL, and leaves the
-   * directory as it is. Rejects with a TypeError when the keyspaces of `owners` overlap.
+   * @param location a directory, made when it does not exist, or ':memory:' for a storage that ends with the process. Rejects with EDGE_STORAGE_LOCKED (another
+   * host has it open), EDGE_STORAGE_FORMAT (a directory with other contents, or of a newer host) or EDGE_STORAGE_CORRUPT (see `repair`). Rejects with
+   * EDGE_STORAGE_ACCESS (other users can read it, and `access` is strict) or EDGE_STORAGE_FULL. The directory is then as it was. Rejects with a TypeError when
+   * the keyspaces of `owners` overlap.
    */
   static async open(location: string, options: StorageOptions = {}): Promise<Storage> {
     const onDamaged = reportOnce(options.onDamaged);
@@ -123,10 +123,9 @@ export class Storage {
   }
 
   /**
-   * Saves what can be read of a storage that opening found damaged. Damaged database files and records are moved to `lost` in the folder of their
-   * database (`level/lost`) and none is deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear;
-   * the next opening rebuilds what is derived from them. Rejects with EDGE_STORAGE_LOCKED, or with EDGE_STORAGE_FORMAT for a directory that
-   * is not a storage.
+   * Saves what can be read of a storage that opening found damaged. Damaged database files and records are moved to `lost` in the folder of their database
+   * (`level/lost`) and none is deleted; copy the directory first nevertheless. Records can be lost and deleted ones can reappear; the next opening rebuilds the
+   * derived records. Rejects with EDGE_STORAGE_LOCKED, or with EDGE_STORAGE_FORMAT for a directory that is not a storage.
    *
    * @param onDatabase called before each database is repaired
    */
@@ -143,7 +142,7 @@ export class Storage {
    * Ends all writes of the account, and removes its records when `deleteData` says so: an account of the same id has none of them when it resolves. Rejects
    * with the errors of a write, and is to be called again then.
    *
-   * @returns resolves when the space is free, too. Rejects with EDGE_CLOSED when the storage closes before; the next opening goes on.
+   * @returns resolves when the space is free, too. Rejects with EDGE_CLOSED when the storage closes before; the next opening continues.
    */
   async removeAccount(account: string, steps: RemovalSteps): Promise<{ readonly deleted: Promise<void> }> {
     await this.#removals.remove(account, steps);

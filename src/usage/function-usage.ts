@@ -25,7 +25,7 @@ export interface ServiceUsage {
   readonly egressReceivedBytes: number;
 }
 
-/** A request that the cache in front was asked for: answered from it, with what had expired too, or not. */
+/** How the front cache answered a request: `stale` from an expired entry, `miss` not at all. */
 export type FrontAnswer = 'hit' | 'stale' | 'miss';
 
 /** The rows that are being added to. */

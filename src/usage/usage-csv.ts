@@ -42,9 +42,9 @@ export const USAGE_CSV_COLUMNS: readonly string[] = [
 ];
 
 /**
- * Reports as CSV by RFC 4180: lines end with CRLF, the first one names the columns. Each record of a report is a line, and each entry of its
- * `storage` is a line of its own, where the columns of records are empty: storage belongs to no function. `stored_bytes` and `stored_objects`, what is
- * stored now, stand on the last of these lines alone, so that columns can be added up. Text that a spreadsheet would take for a formula begins with an apostrophe.
+ * Reports as CSV by RFC 4180: lines end with CRLF, the first one names the columns. Each record of a report is a line, and each entry of its `storage` is a
+ * line of its own, where the columns of records are empty: storage belongs to no function. `stored_bytes` and `stored_objects`, the present sums, stand on the
+ * last of these lines alone, so that columns can be added up. Text that a spreadsheet would take for a formula begins with an apostrophe.
  *
  * `for await (const line of usageCsv(host.usage({ from, to })))` holds one report at a time.
  */

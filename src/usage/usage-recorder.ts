@@ -1,7 +1,7 @@
 /**
- * Keeps what invocations use, in memory and on disk. Rows that have changed are written in one batch, at most a second after the first change: a
- * kill loses no more than that. What is written of a row is its whole sum, and the sum of the storage is read once, when the row comes into
- * memory; so a batch that is written twice, or of which it is not known whether it was written, counts once.
+ * Keeps what invocations use, in memory and on disk. Rows that have changed are written in one batch, at most a second after the first change: a kill loses no
+ * more than that. A row is written as its whole sum, and the stored sum is read once, when the row comes into memory; so a batch that is written twice, or may
+ * have been written, counts once.
  */
 import { callSoon } from './call-soon.js';
 import type { OpenRows } from './function-usage.js';
@@ -29,7 +29,7 @@ export interface UsageRecorderOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** So that what is a second old has been written: the write itself takes time as well. */
+/** Less than a second, so that usage is on disk when it is a second old: the write itself takes time as well. */
 const WRITE_AFTER_MS = 800;
 const MAX_RETRY_MS = 60_000;
 
@@ -55,7 +55,7 @@ export class UsageRecorder implements OpenRows {
     this.now = options.now;
   }
 
-  /** Rows in memory: those of functions that were active in the last two seconds, and those that could not be written. */
+  /** Rows in memory: the rows of functions that were active in the last two seconds, and rows that could not be written. */
   get rows(): number {
     return this.#rows.size;
   }
@@ -87,13 +87,13 @@ export class UsageRecorder implements OpenRows {
     return account === undefined ? this.#sum : (this.#accountSums.get(account) ?? newSlots());
   }
 
-  /** Forgets the sums of an account that is gone. What is written stays. */
+  /** Forgets the sums of an account that is gone. Written usage stays. */
   forget(account: string): void {
     this.#settleAll();
     this.#accountSums.delete(account);
   }
 
-  /** Resolves when everything that was added before is on disk. Rejects like the storage; what was not written stays in memory. */
+  /** Resolves when everything that was added before is on disk. Rejects like the storage; unwritten usage stays in memory. */
   async write(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing.catch(() => {});
     if (this.#changed.length === 0 && !this.#options.stored.hasChanged) return;
@@ -110,7 +110,7 @@ export class UsageRecorder implements OpenRows {
     }
   }
 
-  /** Writes what is left. Never rejects: what cannot be written is reported, and lost. */
+  /** Writes the remaining rows. Never rejects: a row that cannot be written is reported, and lost. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer.cancel();
@@ -173,7 +173,9 @@ export class UsageRecorder implements OpenRows {
     return row;
   }
 
-  /** The running write includes additions to this row. The row is marked as changed, so that it is written again when this write fails, and leaves memory later. */
+  /**
+   * The running write includes additions to this row. The row is marked as changed, so that it is written again when this write fails, and leaves memory later.
+   */
   #overflowOf(row: UsageRow): UsageRow {
     const overflow = this.#openDay(row.account, OTHER_FUNCTIONS, row.day);
     if (!overflow.isChanged) this.noteChange(overflow);

@@ -37,7 +37,7 @@ export interface UsageReport {
   readonly from: string;
   /** The day after the last one, YYYY-MM-DD, UTC. */
   readonly to: string;
-  /** The time that the report is of: usage of this day goes on. */
+  /** The time that the report is of: usage of this day continues to grow. */
   readonly asOf: Date;
   /** By day, then by function. Days and functions without usage have no record; a report by 'total' has exactly one. */
   readonly records: readonly UsageRecord[];

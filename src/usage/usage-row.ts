@@ -12,15 +12,15 @@ export class UsageRow {
   readonly endMs: number;
   /** Added since the last {@link settle}. */
   readonly added: UsageSlots = newSlots();
-  /** With what the storage had of the day when it is `isBased`; what is written, so that writing it twice is the same as once. */
+  /** Includes the stored sum of the day when it is `isBased`. The row is written as this total, so that writing it twice counts once. */
   readonly total: UsageSlots = newSlots();
   /** `total` includes the sums of the day that the storage has. */
   isBased = false;
   /** Some of it is not written yet. */
   isChanged = false;
-  /** It has left memory: what comes is added to another row, which begins with what this one has written. */
+  /** It has left memory: later usage is added to another row, which begins with the sum that this one has written. */
   isClosed = false;
-  /** Set when the account has too many names on this day: what is added goes there. */
+  /** Set when the account has too many names on this day: its usage is added there. */
   overflow: UsageRow | undefined;
 
   constructor(account: string, name: string, day: number) {
@@ -31,7 +31,7 @@ export class UsageRow {
     this.endMs = this.fromMs + DAY_MS;
   }
 
-  /** Moves what was added into the total, and into `sums` too. */
+  /** Moves the usage added since the last call into the total, and into `sums` too. */
   settle(sums: readonly UsageSlots[]): void {
     for (const sum of sums) addSlots(sum, this.added);
     addSlots(this.total, this.added);

@@ -114,6 +114,6 @@ export function recordOf<K extends string>(
 }
 
 function keysOf<K extends string>(table: Readonly<Record<K, unknown>>): K[] {
-  // The keys of a constant table are those of its type.
+  // A constant table has exactly the keys of its type.
   return Object.keys(table) as K[];
 }

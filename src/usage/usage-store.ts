@@ -114,7 +114,7 @@ export function usageStorage({ keepDays, now }: { keepDays: () => number; now: (
   };
 }
 
-/** A sender that was not heard of for so long is gone: while it lives it tries again within a minute. */
+/** A sender that was silent for this long is gone: while it lives it tries again within a minute. */
 const FORGET_SENDERS_MS = 3 * 86_400_000;
 
 async function forgetSenders(records: RecordStore, untilMs: number): Promise<void> {

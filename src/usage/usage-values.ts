@@ -20,7 +20,7 @@ export type ByOutcome = Readonly<Record<InvocationOutcome, number>>;
 export interface UsageValues {
   /** Invocations that are over, of every kind. */
   readonly invocations: number;
-  /** Invocations by a request: those of the kind `fetch`. */
+  /** Invocations by a request: invocations of the kind `fetch`. */
   readonly requests: number;
   /** Invocations by kind. */
   readonly kinds: ByKind<number>;
@@ -43,15 +43,15 @@ export interface UsageValues {
   /** Bytes of bodies that `fetch` received from there, before content codings are removed. */
   readonly egressReceivedBytes: number;
   /**
-   * Requests that the cache in front of the function has answered (`host.listener({ cache: true })`), stale answers included. The function did not run
-   * for them: they are none of `requests`.
+   * Requests that the cache in front of the function has answered (`host.listener({ cache: true })`), stale answers included. The function did not run for
+   * them: `requests` does not include them.
    */
   readonly cacheHits: number;
   /** The `cacheHits` whose answer had expired, and was used while a fresh one was fetched. */
   readonly cacheStaleHits: number;
   /** Requests that the cache in front was asked for, and that went on to the function. */
   readonly cacheMisses: number;
-  /** Bytes of bodies that the cache in front has answered with, as far as clients took them, before compression. They are none of `responseBytes`. */
+  /** Bytes of bodies that the cache in front has answered with, as far as clients took them, before compression. `responseBytes` does not include them. */
   readonly cacheBytes: number;
   /** Calls by service. */
   readonly calls: Readonly<Record<SubrequestKind, number>>;

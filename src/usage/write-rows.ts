@@ -16,7 +16,7 @@ const BATCH_ROWS = 200;
 type RowStore = Pick<UsageStore, 'getMany' | 'commit'>;
 
 export interface RowPort {
-  /** Moves what was added into the total. */
+  /** Moves the usage added since the last call into the total. */
   settle(row: UsageRow): void;
   /** The row that a row adds to that may not be one of its own. */
   overflow(row: UsageRow): UsageRow;
@@ -43,7 +43,7 @@ async function writeBatch(
     port.settle(row);
     row.isChanged = false;
     if (row.overflow !== undefined) {
-      // It may have left memory since, and has to be written again if this write fails.
+      // The overflow row may have left memory since, and must be written again if this write fails.
       row.overflow = port.overflow(row);
       addSlots(row.overflow.total, row.total);
       row.total.fill(0);

@@ -50,7 +50,7 @@ declare global {
     accept(options?: { allowHalfOpen?: boolean }): void;
     /** Keeps a copy of the value with the socket: of one that sleeps for as long as it is open. At most 16,384 bytes when it is serialized. */
     serializeAttachment(value: unknown): void;
-    /** A copy of the value; null when there is none. */
+    /** A copy of the value; null when nothing was attached. */
     deserializeAttachment(): any;
   }
 

@@ -291,7 +291,8 @@ declare global {
   /** A database of SQLite that the object has for itself. */
   interface SqlStorage {
     /**
-     * Runs one statement or several, of which the last takes the values and gives the result. Its writes are stored together with the writes of the other methods.
+     * Runs one statement or several, of which the last takes the values and gives the result. Its writes are stored together with the writes of the other
+     * methods.
      * @throws Error with the text of SQLite
      */
     exec<Row extends Record<string, SqlStorageValue> = Record<string, SqlStorageValue>>(

@@ -60,8 +60,8 @@ interface Filling {
 const STEPS = 64;
 
 /**
- * Decodes a value in steps, without recursion, so that it can stop between any two of them. An object is put where it belongs before it is filled. The value's parts
- * were counted before, by `heapBytesOfValue`.
+ * Decodes a value in steps, without recursion, so that it can stop between any two of them. An object is put where it belongs before it is filled. The value's
+ * parts were counted before, by `heapBytesOfValue`.
  */
 export class ValueDecoder {
   readonly #parts: ValueParts;

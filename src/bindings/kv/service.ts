@@ -44,8 +44,8 @@ type Answer = (
 ) => Promise<ServiceReply>;
 
 /**
- * Answers the calls of a namespace's client (client/calls.ts). The namespace is opened at the first call. Rejects with TypeError for wrong arguments, KvError by
- * the codes of errors.ts, EdgeError for the storage itself.
+ * Answers the calls of a namespace's client (client/calls.ts). The namespace is opened at the first call. Rejects with TypeError for wrong arguments, KvError
+ * by the codes of errors.ts, EdgeError for the storage itself.
  */
 export function kvService(open: () => Promise<KvEngine>, options: KvServiceOptions = {}): Service {
   let opening: Promise<KvEngine> | undefined;

@@ -8,7 +8,10 @@
  * in bindings/websocket/calls.ts. Arguments: SocketArguments.
  */
 export const SEND = 'send';
-/** All sockets of an object. Arguments: SocketArguments. The answer is a ListedSockets, its body a record for each: `u32 length | u32 length of the attachment or NO_ATTACHMENT | JSON of ListedSocket | attachment`. */
+/**
+ * All sockets of an object. Arguments: SocketArguments. The answer is a ListedSockets, its body a record for each: `u32 length | u32 length of the attachment
+ * or NO_ATTACHMENT | JSON of ListedSocket | attachment`.
+ */
 export const LIST = 'list';
 /** A function accepts the socket that an object has answered its request with, and that it was handed by this number. The bodies are those of a WebSocket. */
 export const JOIN = 'join';

@@ -1,4 +1,6 @@
-/** A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call. */
+/**
+ * A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call.
+ */
 import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { bodyChunks } from '../body-chunks.js';

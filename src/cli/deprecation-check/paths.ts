@@ -55,7 +55,7 @@ class Findings {
 
   result(): { readonly findings: CountedFinding[]; readonly gone: number; readonly ending: number } {
     const findings = [...this.#kept.values()].map(({ finding, count }) => ({ ...finding, count }));
-    // Removed routes come first; otherwise the order is that of the paths.
+    // Removed routes come first; the others are in the order of their paths.
     findings.sort((a, b) => Number(b.state === 'gone') - Number(a.state === 'gone'));
     return { findings, ...this.#counts };
   }

@@ -77,7 +77,7 @@ export function parseLogLine(text: string): Pick<AuditedRequest, 'method' | 'url
   return match?.[1] === undefined || match[2] === undefined ? null : { method: match[1], url: match[2] };
 }
 
-/** Lines of a file of any size; memory is that of one line, and a line is cut at a length. */
+/** The lines of a file of any size. Memory is bounded by the longest line, and lines are cut at a maximum length. */
 export async function* readLines(file: string): AsyncGenerator<string> {
   let rest = '';
   const stream = createReadStream(file, { encoding: 'utf8' });
@@ -89,7 +89,7 @@ export async function* readLines(file: string): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-/** Where each URL of a HAR stands in its text; entries are looked for in order, so each search goes on from the last. */
+/** Finds where each URL of a HAR stands in its text. Entries are looked for in order, so each search continues from the last. */
 class LineFinder {
   readonly #text: string;
   #at = 0;

@@ -21,7 +21,7 @@ const QUIET_MS = 10;
 const MAX_WAIT_MS = 50;
 /** The times of files come from a clock of the kernel with steps of up to 10 ms. */
 const CLOCK_STEP_MS = 10;
-/** Files that editors and tools write beside those of their users. */
+/** Files that editors and tools write beside their users' own files. */
 const IGNORED = /^(?:\.git|\.edgehost|node_modules|4913|\.#.*|.*~|.*\.sw[a-z])$/;
 
 export class FolderWatcher {
@@ -94,7 +94,7 @@ export class FolderWatcher {
     if (this.#isClosed || (name !== null && IGNORED.test(name))) return;
     const path = name === null ? folder : join(folder, name);
     const isRenamed = kind === 'rename' || name === null || this.#changes.get(path)?.isRenamed === true;
-    // A folder that was replaced by another is watched anew.
+    // A folder that another one replaced needs a new watch.
     if (isRenamed) this.#drop(path);
     this.#change(path, isRenamed);
   }
@@ -123,7 +123,7 @@ export class FolderWatcher {
   }
 }
 
-/** 0 for what is not there. */
+/** 0 for a missing file. */
 function changedMs(path: string): number {
   try {
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The hosts by which `edgehost dev` is asked. A page of another site can have its own name resolve to 127.0.0.1, and then read what functions answer, as if it were
- * theirs (DNS rebinding). The browser sends that name, so a name that is not expected is refused. An address cannot be made to resolve to another one.
+ * The hosts by which `edgehost dev` is asked. A page of another site can have its own name resolve to 127.0.0.1, and then read what functions answer, as if it
+ * were theirs (DNS rebinding). The browser sends that name, so a name that is not expected is refused. An address cannot be made to resolve to another one.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isIP } from 'node:net';

@@ -1,4 +1,4 @@
-/** A function as one bundle, built anew whenever its files have changed. */
+/** A function as one bundle, rebuilt whenever its files have changed. */
 import { readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
@@ -11,7 +11,7 @@ import { FunctionError, shownPath } from './function-error.js';
 
 export interface Bundle {
   readonly source: ScriptSource;
-  /** Files that it was made of, absolute, without those of packages. */
+  /** The source files of the bundle, absolute, without files of packages. */
   readonly inputs: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -81,7 +81,7 @@ export class Bundler {
     } catch (error) {
       throw this.#failure(error);
     }
-    // Names are those of files, any of which may be called as a property that all objects have.
+    // The keys are file names, and a file may have the name of a property that all objects have.
     const modules: Record<string, ModuleSource> = Object.create(null);
     const main = result.outputFiles.find(({ path }) => path.endsWith('.js'));
     // Given as strings: load() determines whether the main one is a module or a classic script, and a source map is text by its name.

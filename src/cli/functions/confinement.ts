@@ -1,6 +1,6 @@
 /**
- * What the files of a function may make the server read. They may be a customer's, and an import, a rule or a link may name any file of the machine:
- * what may be read is the function's folder, and packages where its folder finds them.
+ * Decides which files a function may make the server read. The function may be a customer's, and an import, a rule or a link may name any file of the machine.
+ * Only the function's folder is readable, and packages where that folder finds them.
  */
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';

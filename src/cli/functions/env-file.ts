@@ -26,7 +26,7 @@ export async function readEnvFile(file: string): Promise<EnvFile> {
   return variables;
 }
 
-/** A variable of the configuration is replaced by that of the file; all others are secrets. */
+/** A variable of the file replaces the configuration's variable of the same name; all others are secrets. */
 export function withEnv<T extends LoadOptions>(options: T, env: EnvFile): T {
   const vars: Record<string, unknown> = { ...options.vars };
   const secrets: Record<string, string> = { ...options.secrets };

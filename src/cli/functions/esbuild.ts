@@ -1,6 +1,6 @@
 /**
- * The bundler, which is an optional peer dependency. It runs in this process, with all of its rights: in development that of the function's own
- * project comes first; in production functions may be those of customers, and nothing that lies in their folders is run.
+ * The bundler, which is an optional peer dependency. It runs in this process, with all of its rights: in development the bundler of the function's own project
+ * comes first; in production a function may belong to a customer, and nothing in its folder is run.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

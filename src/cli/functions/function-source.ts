@@ -33,7 +33,7 @@ export class FunctionSource {
     this.#inputs = new Set([place.file]);
   }
 
-  /** Files that the last reading has looked at, and those of the one before when it failed. */
+  /** The files that the last reading has looked at, with the files of the reading before when it failed. */
   get inputs(): ReadonlySet<string> {
     return this.#inputs;
   }

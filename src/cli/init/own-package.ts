@@ -14,7 +14,7 @@ export interface OwnDependency {
 /** The folder of this package: this file is in dist/src/cli/init. */
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** @param folder that of the project, absolute */
+/** @param folder the project's folder, absolute */
 export function ownDependency(folder: string, root = ROOT): OwnDependency {
   const own = realpathSync(root);
   const path = localSource(own);
@@ -54,7 +54,7 @@ function at(value: unknown, ...keys: readonly string[]): unknown {
   return found;
 }
 
-/** Empty where there is none. */
+/** Empty when the file is missing. */
 function jsonOf(path: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));

@@ -72,7 +72,7 @@ async function placesOf({ path, name, routes, error }: ServerFunction): Promise<
   const { places } = await findFunctions(path).catch((cause: unknown) => {
     throw error(cause instanceof Error ? cause.message : String(cause));
   });
-  // A folder that a customer writes may have links to those of others.
+  // A customer's folder may contain links to folders of other customers.
   const confinement = new Confinement(path);
   for (const { file } of places) {
     const refusal = file === path ? undefined : await confinement.refusal(file);

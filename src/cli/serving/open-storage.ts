@@ -1,4 +1,4 @@
-/** Opens the storage of a server before anything is served: what is wrong with it would else be found out by a request. */
+/** Opens the storage of a server before anything is served: its defects would else appear with the first request. */
 import type { EdgeHost } from '../../host/edge-host.js';
 import { errorCode } from '../../quotas/errors.js';
 import { CommandError, textOf } from '../terminal/command.js';

@@ -1,4 +1,4 @@
-/** Where the events of a server go: those of its own, and those of its host. */
+/** Chooses where the events of a server and of its host are reported. */
 import type { EdgeHost } from '../../host/edge-host.js';
 import { errorCode } from '../../quotas/errors.js';
 import type { CommandIo } from '../terminal/command.js';

@@ -71,7 +71,7 @@ function isCrossSite({ headers }: IncomingMessage): boolean {
   return origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`;
 }
 
-/** The one that is named, or else the only one that has a scheduled handler; or why there is none. */
+/** The one that is named, or else the only one that has a scheduled handler; or the reason why no function fits. */
 function functionOf(host: EdgeHost, query: URLSearchParams): EdgeFunction | string {
   const account = query.get('account');
   const name = query.get('function');

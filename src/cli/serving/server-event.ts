@@ -30,7 +30,7 @@ export type ServerEvent =
       readonly code: string | undefined;
       readonly message: string;
       readonly location: SourceLocation | undefined;
-      /** Whether the version before goes on serving. */
+      /** Whether the previous version continues to serve. */
       readonly isServing: boolean;
     }
   | ({

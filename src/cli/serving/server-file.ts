@@ -55,7 +55,7 @@ export interface ServerFunction {
   /** Absolute: a script, a configuration file, or a folder of functions. */
   readonly path: string;
   readonly name: string | undefined;
-  /** @default those of its own configuration */
+  /** @default the routes of its own configuration */
   readonly routes: readonly RouteOptions[] | undefined;
   readonly envFile: string | undefined;
   /** An error at its place in the file. */

@@ -3,7 +3,7 @@
 import { printable } from '../../pool/host/printable.js';
 import { isObject } from '../../quotas/schema/describe.js';
 
-/** Another host may have sent it: what is missing is left out. */
+/** Another host may have sent it: missing properties are left out. */
 export function lineOf(item: unknown): string {
   if (!isObject(item)) return '';
   const { scriptName, outcome, eventTimestamp, event, logs, exceptions, wallTime } = item;

@@ -54,7 +54,7 @@ export type ValueOf<O> = O extends FlagOption
 /** The arguments of a subcommand. */
 export interface Syntax<T extends OptionTable = OptionTable> {
   readonly name: string;
-  /** The positional arguments as the help writes them, such as `[DIR|FILE]`; empty when there are none. */
+  /** The positional arguments as the help writes them, such as `[DIR|FILE]`; empty for a command without any. */
   readonly paths: string;
   /** How many paths there may be. */
   readonly count: { readonly min: number; readonly max: number };

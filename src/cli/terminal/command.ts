@@ -9,9 +9,8 @@ export interface CommandIo {
   readonly now: () => Date;
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
-   * Aborts when the command is to stop: for commands that go on until then. Asking for it the first time takes over SIGINT, SIGTERM and
-   * SIGHUP; the second signal ends the process at once. `isForeground`: it also aborts when the package manager that has started the command
-   * is gone.
+   * Aborts when the command is to stop: for commands that run until then. Asking for it the first time takes over SIGINT, SIGTERM and SIGHUP; the second signal
+   * ends the process at once. `isForeground`: it also aborts when the package manager that has started the command is gone.
    */
   readonly stopSignal: (options?: { readonly isForeground?: boolean }) => AbortSignal;
 }

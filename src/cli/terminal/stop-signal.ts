@@ -1,4 +1,4 @@
-/** When a command that goes on until it is stopped has to stop. */
+/** Decides when a command that runs until it is stopped must stop. */
 import process from 'node:process';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -12,8 +12,8 @@ export function stopOnSignals(controller: AbortController): void {
 }
 
 /**
- * Aborts when a package manager that has started this process by a script, or by `npx`, is gone. npm passes SIGTERM on to the shell between
- * it and the command alone; where that shell is dash, it ends and leaves the command without a parent and without the signal.
+ * Aborts when a package manager that has started this process by a script, or by `npx`, is gone. npm sends SIGTERM only to the shell between it and the
+ * command; where that shell is dash, it ends and leaves the command without a parent and without the signal.
  */
 export function stopWithPackageManager(controller: AbortController): void {
   const { npm_lifecycle_event: script } = process.env;

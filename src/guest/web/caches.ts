@@ -1,6 +1,6 @@
 /**
- * `caches`: the default cache of the account, and those that are opened by name. What is kept, and for how long, is decided by the service in the host
- * process. @see https://w3c.github.io/ServiceWorker/#cache-interface
+ * `caches`: the default cache of the account, and those that are opened by name. The service in the host process decides which responses are stored, and for
+ * how long. @see https://w3c.github.io/ServiceWorker/#cache-interface
  */
 import { ServiceId } from '../../bindings/service-id.ts';
 import { type BodyToSend, takeOutgoing } from '../body-out.ts';
@@ -39,7 +39,7 @@ const NO_HEADERS: HeaderPairs = [];
 /** The headers of a request that say how much of a response it wants. */
 const CONDITIONS = ['if-none-match', 'if-modified-since', 'range', 'if-range'] as const;
 
-/** What names a response. */
+/** The key of a response. */
 interface Key {
   readonly method: string;
   readonly url: string;

@@ -5,7 +5,7 @@ import { defineInterface } from './base/idl.ts';
 let isConstructing = true;
 let userAgent = 'EdgeHost';
 
-/** What programs for the hosted platform look for. */
+/** Programs for the hosted platform look for this user agent. */
 export function setHostedUserAgent(): void {
   userAgent = 'Cloudflare-Workers';
 }

@@ -49,8 +49,8 @@ const BYTE_BEYOND_ASCII = /[\x80-\xff]/g;
  * The URL of a request, also where a framework has cut the mount path off `request.url`. With `trustProxy`, scheme and host are those of
  * X-Forwarded-Proto and X-Forwarded-Host where these are given.
  *
- * @throws EdgeError EDGE_REQUEST_MALFORMED: a method that node:http does not take, not exactly one Host, one that is not a host name or address, an absolute target that is not
- *   of http or https or has another host than Host, a target that has a fragment, control characters, backslashes or dot segments
+ * @throws EdgeError EDGE_REQUEST_MALFORMED: a method that node:http does not take, not exactly one Host, one that is not a host name or address, an absolute
+ * target that is not of http or https or has another host than Host, a target that has a fragment, control characters, backslashes or dot segments
  */
 export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): RequestTarget {
   const original =

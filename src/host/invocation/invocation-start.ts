@@ -11,7 +11,10 @@ import type { Peer } from './peers.js';
 export interface StartedObject {
   readonly className: string;
   readonly id: string;
-  /** Stands before the head of the event: see bindings/objects/calls.ts. Latin-1. It is made when the event is sent, because the object's WebSockets change while the event waits. */
+  /**
+   * Stands before the head of the event: see bindings/objects/calls.ts. Latin-1. It is made when the event is sent, because the object's WebSockets change
+   * while the event waits.
+   */
   lead(): string;
   /** The WebSocket of this number that the object has accepted to sleep, for the answer. */
   socket(number: number): SleepingSocket | undefined;

@@ -1,6 +1,6 @@
 /**
- * Runs an invocation without a client. Batches of a queue resolve with the text that the isolate answers when the handler has ended: their messages wait for it.
- * Alarms resolve when what waitUntil was given is over as well, and reject when a limit ends it.
+ * Runs an invocation without a client. Batches of a queue resolve with the text that the isolate answers when the handler has ended: their messages wait for
+ * it. Alarms resolve when what waitUntil was given is over as well, and reject when a limit ends it.
  */
 import type { FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';

@@ -158,7 +158,9 @@ export enum Op {
   SocketBytes,
   /** (invocation): Ev.Resume follows, in a turn of the invocation. Fails when it is over. */
   Resume,
-  /** (ServiceId, head text as that of Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it. */
+  /**
+   * (ServiceId, head text as that of Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it.
+   */
   CallBlocking,
   /** (text: JSON of TimerDue in bindings/objects/calls.ts): a timer of an object is due that has outlived its event. */
   TimerDue,
@@ -184,7 +186,10 @@ export enum Ev {
   Abort,
   /** (timer id) */
   Timer,
-  /** (async op id, 1 for success, number or string or undefined; on failure "Name\nmessage\ncode"; byte count in d when there is a byte result, to be fetched by Op.Take at once) */
+  /**
+   * (async op id, 1 for success, number or string or undefined; on failure "Name\nmessage\ncode"; byte count in d when there is a byte result, to be fetched by
+   * Op.Take at once)
+   */
   Settle,
   /** (exchange, status, head, body size): a call was answered. */
   CallReply,

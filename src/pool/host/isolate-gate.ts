@@ -78,8 +78,8 @@ export class IsolateGate {
   }
 
   /**
-   * Starts an isolate by `start` when there is a place for it.
-   * Rejects with EDGE_OVERLOADED when no place is free within `withinMs`, the code of the shortage when there is no room, EDGE_CLOSED when the host is closed, and as `start` does.
+   * Starts an isolate by `start` when there is a place for it. Rejects with EDGE_OVERLOADED when no place is free within `withinMs`, the code of the shortage
+   * when there is no room, EDGE_CLOSED when the host is closed, and as `start` does.
    */
   async acquire(
     signal: AbortSignal,

@@ -46,8 +46,8 @@ const PROBE_TIMEOUT_MS = 10_000;
 const known = new Map<string, Promise<Sandbox>>();
 
 /**
- * The sandbox of this process's cells, or of processes with other rules. Rejects with EDGE_SANDBOX when the mode is 'strict' and a layer is missing, or when the program of a
- * command of the owner's own is not there.
+ * The sandbox of this process's cells, or of processes with other rules. Rejects with EDGE_SANDBOX when the mode is 'strict' and a layer is missing, or when
+ * the program of a command of the owner's own is not there.
  */
 export async function sandboxFor(option: SandboxOption, rules: ProcessRules = CELL_RULES): Promise<Sandbox> {
   const key = `${rules.name} ${JSON.stringify(option)}`;

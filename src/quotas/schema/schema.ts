@@ -2,8 +2,9 @@
  * JSON schemas (draft 2020-12) that carry the TypeScript type of what they check: from one schema follow the check, its error messages, the
  * OpenAPI document and the type. They are plain objects, so importing them costs nothing; `check.ts` compiles those that are used.
  *
- * Three keywords are not of JSON Schema, since options of a JavaScript API are not all JSON: `typeof`; `countFrom`, a whole number from there
- * on or Infinity; and `check`, a function that says why a value is refused, which is absent where the schema is written as JSON. `description` completes the sentence "X is Y, expected ...".
+ * Three keywords are not of JSON Schema, since options of a JavaScript API are not all JSON: `typeof`; `countFrom`, a whole number from there on or Infinity;
+ * and `check`, a function that says why a value is refused, which is absent where the schema is written as JSON. `description` completes the sentence "X is Y,
+ * expected ...".
  */
 
 export type JsonSchema = { readonly [keyword: string]: unknown };

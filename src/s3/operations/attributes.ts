@@ -1,4 +1,4 @@
-/** GetObjectAttributes: what is known of an object, without its bytes. https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAttributes.html */
+/** GetObjectAttributes: the properties of an object, without its bytes. https://docs.aws.amazon.com/AmazonS3/latest/API/API_GetObjectAttributes.html */
 
 import type { BucketEngine, ObjectRecord } from '../../bindings/bucket/engine.js';
 import { nameOfClass } from '../object-headers.js';

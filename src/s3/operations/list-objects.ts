@@ -7,7 +7,7 @@ import type { XmlElement } from '../wire/xml.js';
 import { OWNER } from './buckets.js';
 import { keyEncoding, pageSize } from './parameters.js';
 
-/** ListObjects: pages go on behind `marker`, which is the last key or common prefix of the page before. */
+/** ListObjects: a page starts behind `marker`, which is the last key or common prefix of the page before. */
 export async function listObjects({ request, limits }: OperationContext, bucket: BucketEngine): Promise<S3Answer> {
   const { query } = request;
   const { type, encode } = keyEncoding(request);
@@ -44,7 +44,7 @@ export async function listObjectsV2({ request, limits }: OperationContext, bucke
     query.get(name),
   );
   const token = query.get('continuation-token');
-  // A foreign token would start the listing anew, and the client would repeat it indefinitely.
+  // A foreign token would restart the listing, and the client would repeat it indefinitely.
   if (token !== undefined && decodeCursor(token) === undefined) {
     throw invalidArgument('continuation-token', token, 'the token of the page before');
   }

@@ -62,7 +62,7 @@ async function read(request: S3Request, bucket: BucketEngine, key: string, isBod
   }
   if (number !== undefined && object.partSizes !== undefined)
     answer.set('x-amz-mp-parts-count', String(object.partSizes.length));
-  // The checksum is that of the whole object, so it is left out of partial responses: a client would check it against the part.
+  // The checksum covers the whole object, so it is left out of partial responses: a client would check it against the part.
   if (!isPartial && wantsChecksum(headers)) {
     for (const [name, value] of checksumHeaders(object)) answer.set(name, value);
   }

@@ -255,7 +255,7 @@ async function matchParts(
   return parts;
 }
 
-/** The checksum of the whole object, computed from those of the parts and compared with the one given, if any. */
+/** The checksum of the whole object, computed from the checksums of the parts and compared with the given one, if any. */
 function wholeChecksum(
   upload: UploadRecord,
   parts: readonly PartRecord[],

@@ -71,7 +71,7 @@ export function createChecksum(algorithm: ChecksumAlgorithm): Checksum {
   }
 }
 
-/** The checksum of an object from those of its parts, in order. undefined: a part has none of this algorithm. */
+/** The checksum of an object from its parts' checksums, in order. undefined when a part has no checksum of this algorithm. */
 export function checksumOfParts(
   algorithm: ChecksumAlgorithm,
   type: ChecksumType,

@@ -1,6 +1,6 @@
 /**
- * The CRCs that Node does not have, eight bytes a step, and the combination of CRCs of parts to that of the whole.
- * All are reflected, begin with ones and end inverted. Parameters: https://reveng.sourceforge.io/crc-catalogue/
+ * The CRCs that Node does not have, eight bytes a step, and the combination of the parts' CRCs into the CRC of the whole. All are reflected, begin with ones
+ * and end inverted. Parameters: https://reveng.sourceforge.io/crc-catalogue/
  */
 
 const CRC32_POLYNOMIAL = 0xedb88320n;

@@ -53,7 +53,7 @@ export const S3_ERRORS = {
 
 export type S3ErrorCode = keyof typeof S3_ERRORS;
 
-/** An answer that is an error. The message goes to the client: it names what was given, never what is inside. */
+/** An answer that is an error. The message goes to the client: it names the client's input, never internals. */
 export class S3Error extends Error {
   readonly code: S3ErrorCode;
   readonly status: number;

@@ -33,7 +33,7 @@ export function signingContext(secret: string, accessKeyId: string, dateTime: st
 /** Four HMACs a request are saved: the key changes once a day. Bounded, for dates and regions come from clients. */
 const KEYS = new LRUCache<string, Buffer>({ max: 256 });
 
-/** Whether `signature` is that of the request. Compares in constant time. */
+/** Whether `signature` is the request's signature. Compares in constant time. */
 export function isRequestSignature(
   context: SigningContext,
   request: S3Request,
@@ -43,8 +43,8 @@ export function isRequestSignature(
 ): boolean {
   const headers = signedHeaders.map(name => `${name}:${(request.headers.get(name) ?? '').replace(/[ \t]+/g, ' ')}\n`);
   const rest = [canonicalQuery(request.query), headers.join(''), signedHeaders.join(';'), payloadHash].join('\n');
-  // Most clients sign the path encoded anew, some the path as they sent it. Both decode to the same key, so a
-  // signature of either form is good for one key only.
+  // Most clients encode the path again before they sign it, some sign it as they sent it. Both decode to the same key, so a signature of either form is good
+  // for one key only.
   return [canonicalPath(request.rawPath), request.rawPath].some(path => {
     const canonical = `${request.method}\n${path}\n${rest}`;
     const hash = createHash('sha256').update(canonical, 'latin1').digest('hex');

@@ -9,7 +9,7 @@ export interface XmlElement {
 const NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
 export interface XmlOptions {
-  /** @default that of S3 */
+  /** @default the namespace of S3 */
   readonly namespace?: null;
   /**
    * Keys may hold characters that XML 1.0 cannot. A listing writes them as references, as S3 does: without a key nothing can be done, and
@@ -31,7 +31,7 @@ export function buildXml(root: string, content: XmlElement | string, options: Xm
 /** A reference to a character that XML 1.0 does not have. Only escaping makes references: an & of a value is escaped itself. */
 const FORBIDDEN_REFERENCE = /&#x(?:[0-8BCEF]|1[0-9A-F]|D[89A-F][0-9A-F]{2}|FFF[EF]);/g;
 
-/** Names are those of S3; only values are escaped. */
+/** Names are fixed by S3; only values are escaped. */
 function contentOf(element: XmlElement): string {
   let text = '';
   for (const [name, value] of Object.entries(element)) {

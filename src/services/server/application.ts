@@ -118,7 +118,8 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   /**
-   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told then.
+   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told
+   * then.
    */
   async follow(change: ToldChange): Promise<void> {
     await this.#ask(ServicesOpens.AccountChanged, changesText(change)).catch(() => this.close());

@@ -11,7 +11,7 @@ export interface RemovalSteps {
   readonly error: EdgeError;
   /** Otherwise the records stay, for a later account of the same id. */
   readonly deleteData: boolean;
-  /** Removes what is kept elsewhere. It may be repeated, when a kill has interrupted the removal. */
+  /** Removes the data that is kept elsewhere. It may be repeated, when a kill has interrupted the removal. */
   readonly beside: () => Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export class AccountRemovals {
     this.#owners = owners;
   }
 
-  /** Accounts whose removal was interrupted, and does not go on now. To be resumed before anything uses them. */
+  /** Accounts whose removal was interrupted and is not running now. The host resumes it before anything uses them. */
   async unfinished(): Promise<string[]> {
     const prefix = recordKeys.removals();
     const accounts: string[] = [];
@@ -42,8 +42,8 @@ export class AccountRemovals {
   }
 
   /**
-   * Ends all writes of the account. With `deleteData` an account of the same id has nothing when it resolves, also after a kill: what is left to do is
-   * done at the next opening. `clear` then gives the space back.
+   * Ends all writes of the account. With `deleteData` an account of the same id has nothing when it resolves, also after a kill: the next opening completes the
+   * rest. `clear` then frees the space.
    */
   remove(account: string, { error, deleteData, beside }: RemovalSteps): Promise<void> {
     const { records, sums } = this.#storage;
@@ -65,7 +65,7 @@ export class AccountRemovals {
     });
   }
 
-  /** Frees the space of all accounts that were removed. Rejects with EDGE_CLOSED when the storage closes first; the next opening goes on. */
+  /** Frees the space of all accounts that were removed. Rejects with EDGE_CLOSED when the storage closes first; the next opening continues. */
   clear(): Promise<void> {
     const clearing = this.#clearing.then(() => this.#clearAll());
     this.#clearing = clearing.catch(() => {});

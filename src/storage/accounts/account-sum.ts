@@ -32,14 +32,16 @@ export interface BodyReservation {
 
 /** How the writes of an account are counted. */
 export interface StoredAccounting {
-  /** To be awaited before a write of the account; undefined while the sum is known. Rejects with the errors of the storage, or that of `end`. */
+  /**
+   * To be awaited before a write of the account; undefined while the sum is known. Rejects with the errors of the storage, or with the error given to `end`.
+   */
   ready(): Promise<void> | undefined;
   /**
-   * Reserves what a commit adds. What it removes is free when it has been written.
+   * Reserves the bytes and objects that a commit adds. Removed bytes are free when the commit has been written.
    *
    * @param bounds undefined: none
    * @param subject the operation, for the message: `put "a.txt" into bucket "files"`
-   * @throws EdgeError EDGE_STORAGE_QUOTA, or that of `end`
+   * @throws EdgeError EDGE_STORAGE_QUOTA, or the error given to `end`
    */
   change(change: StoredSum, bounds?: StorageBounds, subject?: () => string): SumChange;
   /**
@@ -87,7 +89,7 @@ export class AccountSum implements StoredAccounting {
 
   readonly #onChange: () => void;
 
-  /** `read` is called while no commit of the account is under way, `onChange` when what is on disk has changed. */
+  /** `read` is called while no commit of the account is in flight, `onChange` when the stored sum has changed. */
   constructor(key: string, read: () => Promise<StoredSum>, onChange: () => void = () => {}) {
     this.#key = key;
     this.#read = read;
@@ -126,7 +128,7 @@ export class AccountSum implements StoredAccounting {
   /** A change is over. */
   settle({ bytes, objects }: StoredSum, outcome: 'written' | 'not written' | 'uncertain'): void {
     if (outcome === 'written') {
-      // Numbers of a damaged storage can be lower than what is deleted.
+      // The sum of a damaged storage can be lower than the bytes deleted from it.
       this.#bytes = Math.max(0, this.#bytes + bytes);
       this.#objects = Math.max(0, this.#objects + objects);
     } else if (outcome === 'uncertain') this.#isKnown = false;
@@ -172,7 +174,7 @@ export class AccountSum implements StoredAccounting {
     };
   }
 
-  /** Refuses every write from now on, and resolves when no commit of the account is under way. */
+  /** Refuses every write from now on, and resolves when no commit of the account is in flight. */
   async end(error: EdgeError): Promise<void> {
     this.#ended = error;
     await this.#settled();

@@ -23,8 +23,8 @@ export interface SumSources {
 }
 
 /**
- * An account of a directory that an earlier release wrote has no sum. It is counted when the account is first used: its own writes wait for that,
- * nothing else does. A count that a kill interrupts is made again.
+ * An account of a directory that an earlier release wrote has no sum. It is counted when the account is first used: its own writes wait for that, nothing else
+ * does. A count that a kill interrupts is repeated.
  */
 export class AccountSums {
   readonly #records: RecordStore;
@@ -64,8 +64,8 @@ export class AccountSums {
   }
 
   /**
-   * Refuses every write that began with the sum of the account, waits for those that are being committed, and runs `task`. What comes later for an
-   * account of the same id waits for that, see `whenEnded`.
+   * Refuses every write that began with the sum of the account, waits for those that are being committed, and runs `task`. Later writes for an account of the
+   * same id wait for that, see `whenEnded`.
    */
   end(account: string, error: EdgeError, task: () => Promise<void>): Promise<void> {
     const before = this.#ending.get(account);
@@ -92,7 +92,7 @@ export class AccountSums {
     return this.#ending.get(account);
   }
 
-  /** Counts all accounts again, before anything else uses the storage. The answer has those whose sum was not what was counted. */
+  /** Counts all accounts again, before anything else uses the storage. The answer lists the accounts whose stored sum differed from the count. */
   async recount(): Promise<RecountedSum[]> {
     const accounts = new Set<string>();
     for await (const account of this.#sources.accounts()) accounts.add(account);

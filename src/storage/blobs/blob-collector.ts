@@ -81,7 +81,7 @@ export class BlobCollector {
     }
   }
 
-  /** Resolves when no removal is under way. */
+  /** Resolves when no removal is in flight. */
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

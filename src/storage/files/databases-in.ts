@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../quotas/errors.js';
 
-/** The folders of a storage directory that have a LevelDB, or what is left of one; the one that is always there first. */
+/** The folders of a storage directory that have a LevelDB, or the remains of one; the one that is always there first. */
 export async function databasesIn(path: string): Promise<string[]> {
   const names: string[] = [];
   for (const entry of await readdir(path, { withFileTypes: true })) {

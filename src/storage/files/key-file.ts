@@ -1,4 +1,4 @@
-/** A random key in a file of the storage directory, beside the databases: a copy of a database alone does not reveal what is encrypted in it. */
+/** A random key in a file of the storage directory, beside the databases: a copy of a database alone does not reveal the values encrypted in it. */
 import { randomBytes } from 'node:crypto';
 import { chmod, open, readFile, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';

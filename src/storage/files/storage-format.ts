@@ -70,7 +70,7 @@ async function readMarker(path: string): Promise<string | undefined> {
   }
 }
 
-/** The parts of the storage that an opening has to finish. */
+/** The parts of the storage that an opening must finish. */
 export interface StorageFormatState {
   /** The indexes are complete: an earlier release may not have written them, and a repair may have lost records. */
   readonly isIndexed: boolean;

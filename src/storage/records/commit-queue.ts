@@ -30,8 +30,8 @@ interface Owner {
  */
 export class CommitQueue {
   /**
-   * Bounds the memory of a batch, the time to write it, and how many writers go on at once when it is written: with 1024 a flood of queue messages kept the event
-   * loop from others for 30 ms again and again, with this 16 (Node 20.20).
+   * Bounds the memory of a batch, the time to write it, and the number of writers that continue at once when it is written. With 1024, a flood of queue
+   * messages repeatedly kept the event loop busy for 30 ms, with this 16 (Node 20.20).
    */
   static readonly MAX_GROUP_OPERATIONS = 384;
   static readonly MAX_GROUP_BYTES = 4 * 2 ** 20;

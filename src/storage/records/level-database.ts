@@ -78,7 +78,7 @@ export function afterPrefix(prefix: string): string {
   throw new RangeError('No string is after every string that starts with U+10FFFF');
 }
 
-/** The order of LevelDB: by UTF-8 bytes, which is not that of `<` for characters outside the basic plane. */
+/** The order of LevelDB: by UTF-8 bytes, which differs from `<` for characters outside the basic plane. */
 export function compareKeys(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -9,8 +9,8 @@ import { loadLevel } from './load-level.js';
 import { sealedDatabase } from './sealed-database.js';
 
 /**
- * Written records are gathered in memory, and in the log, until they are this many bytes and become a table. What is written over or deleted meanwhile never gets
- * there: with 4 MiB, LevelDB's default, its own thread spends 0.22 ms on a response of 10 KB that a cache keeps, with this 0.1.
+ * Written records are gathered in memory, and in the log, until they are this many bytes and become a table. Records that are overwritten or deleted before
+ * then never reach a table: with 4 MiB, LevelDB's default, its own thread spends 0.22 ms on a response of 10 KB that a cache keeps, with this 0.1.
  */
 const WRITE_BUFFER_BYTES = 16 * 1024 * 1024;
 
@@ -48,7 +48,7 @@ async function opened<T>(
 ): Promise<T> {
   const name = basename(location);
   try {
-    // The constructor of Level starts the opening, so it has to know now whether it may make files.
+    // The constructor of Level starts the opening, so whether it may create files must be known before.
     return await open(await isFresh(location));
   } catch (error) {
     const act = `open the database "${name}" of the storage directory "${directory}"`;

@@ -23,8 +23,8 @@ const READ_AHEAD_BYTES = 2 ** 20;
 const RECOVERY_BYTES = 8 * 2 ** 20;
 
 /**
- * The records of a storage: reads, and durable writes through one commit queue. Calls for an account are charged to its work and take turns with
- * those of others; a long read waits between its pages while the account is in debt.
+ * The records of a storage: reads, and durable writes through one commit queue. Calls for an account are charged to its work and take turns with calls for
+ * other accounts; a long read waits between its pages while the account is in debt.
  *
  * After a failed write LevelDB continues behind the torn end of its log, and the next opening can lose what it acknowledges from then on. So after
  * a failure the database is closed and opened again, which recovers the log up to the last whole record, and the write is tried once more. Nothing
@@ -41,13 +41,13 @@ export class RecordStore {
   #isOpen = true;
   #isClosed = false;
   #whenRecovered: (() => void)[] = [];
-  /** For work of the host that goes on without a damaged record: the record is reported, and passed over. */
+  /** For work of the host that continues without a damaged record: the record is reported, and passed over. */
   readonly passingOver: LevelView;
   readonly #onDamaged: (error: unknown) => void;
 
   /**
-   * `database` is open. `onDamaged` is called each time that a damaged record is found: whoever reads it gets an error, but that may be a function, or work
-   * of the host that waits for nothing, and it is the owner of the host who has the backup.
+   * `database` is open. `onDamaged` is called each time that a damaged record is found: the reader gets an error, but it may be a function, or work of the host
+   * that waits for nothing, while the owner of the host has the backup.
    */
   constructor(database: LevelDatabase, space?: DiskSpace, onDamaged: (error: unknown) => void = () => {}) {
     this.#database = database;
@@ -63,7 +63,7 @@ export class RecordStore {
     return error;
   }
 
-  /** The record when it is in memory, which takes no waiting; undefined does not say that there is none. As `get`. */
+  /** The record when it is in memory, which takes no waiting; undefined does not mean that the record is missing. As `get`. */
   atHand(key: string): Buffer | undefined {
     return this.#isOpen && this.#reopening === undefined ? this.#cache.get(key) : undefined;
   }

@@ -49,7 +49,7 @@ export class SealedLevel extends AbstractLevel<string | Buffer | Uint8Array, str
     this.#onDamaged = onDamaged;
   }
 
-  /** Has the database forget what was written over. */
+  /** Makes the database drop overwritten values. */
   async compactRange(from: string, to: string): Promise<void> {
     const database: object = await this.bytes();
     // Only the types of classic-level have it; in Node, Level is that class.

@@ -6,7 +6,7 @@ export type SublevelOperation =
   | { readonly type: 'put'; readonly key: string; readonly value: unknown }
   | { readonly type: 'delete'; readonly key: string };
 
-/** Records of one part of the host, apart from those of all others: string keys, JSON values. */
+/** Records of one part of the host, apart from all other records: string keys, JSON values. */
 export interface Sublevel {
   /** undefined: no such key. */
   get(key: string): Promise<unknown>;

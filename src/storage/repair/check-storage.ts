@@ -1,4 +1,4 @@
-/** Reads all of a storage directory that no host has open, and reports what is damaged. It changes nothing. */
+/** Reads a whole storage directory that no host has open, and reports damage. It changes nothing. */
 import { copyFile, link, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

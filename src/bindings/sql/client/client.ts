@@ -205,7 +205,10 @@ function resultOf([columns, rows, duration, changes, lastRowId, hasChanged]: Wir
   return { success: true, meta, results };
 }
 
-/** Makes the object of a row. The customer chooses the names of columns: one may be called `__proto__`, and rows with numbers as names must not become long lists. */
+/**
+ * Makes the object of a row. The customer chooses the names of columns: one may be called `__proto__`, and rows with numbers as names must not become long
+ * lists.
+ */
 function rowOf(columns: readonly string[], row: readonly unknown[], isSparse: boolean): object {
   const object: Record<string, unknown> = {};
   if (isSparse) makeSparse(object);

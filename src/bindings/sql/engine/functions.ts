@@ -1,4 +1,6 @@
-/** The functions of SQL that statements may use: those that compute from their arguments, and see nothing but the database. A build of SQLite may have others. */
+/**
+ * The functions of SQL that statements may use: those that compute from their arguments, and see nothing but the database. A build of SQLite may have others.
+ */
 
 const FAMILIES = /^(?:jsonb?_|percentile|sqlite_(?:rename|drop)_)/;
 

@@ -102,7 +102,10 @@ export class StorageCalls {
     return head as number | null; // the host's
   }
 
-  /** Resolves when it is on disk. Writes take effect in the order of the calls. @param onSent called when it is on its way; never for a write that could not be sent */
+  /**
+   * Resolves when it is on disk. Writes take effect in the order of the calls. @param onSent called when it is on its way; never for a write that could not be
+   * sent
+   */
   write({ entries, isClearing, alarm, hasSql, holdsOutput }: WrittenBatch, onSent: () => void): Promise<unknown> {
     const body = packEntries(entries);
     const clear = isClearing ? ',"d":true' : '';

@@ -31,7 +31,7 @@ const MAX_LENGTH = 65_536;
 const MAX_INDEXED_KEYS = 10_000;
 const LINE_WIDTH = 72;
 
-/** What is shown of an object of the platform, whose state is private: keys and values in order; undefined for any other object. */
+/** How an object of the platform, whose state is private, is shown: keys and values in order; undefined for any other object. */
 type View = (value: object) => readonly (readonly [key: string, value: unknown])[] | undefined;
 
 let viewOf: View = () => undefined;
@@ -158,7 +158,7 @@ function sizeOf(value: object, brand: 'Map' | 'Set'): number {
 function errorText(error: object): string {
   const own = dataProperty(error, 'stack');
   if (typeof own === 'string') return shortened(own);
-  const stack: unknown = (error as Error).stack; // the accessor of errors.ts, or a value of function code
+  const stack: unknown = (error as Error).stack; // the accessor of guest/errors.ts, or a value of function code
   return typeof stack === 'string' && stack !== '' ? shortened(stack) : headline(error);
 }
 
@@ -262,7 +262,7 @@ function dataProperty(value: object, key: string): unknown {
   return getOwnPropertyDescriptor(value, key)?.value;
 }
 
-/** The name of the nearest prototype's constructor; empty when there is none. */
+/** The name of the nearest prototype's constructor; empty when it has no name. */
 function constructorName(value: object): string {
   let prototype = getPrototypeOf(value);
   for (let hops = 0; prototype !== null && hops < 16; hops++) {

@@ -31,7 +31,7 @@ export class Crypto {
     if (!isConstructing) throw new TypeErrorCtor('Illegal constructor');
   }
 
-  /** A WritableStream that digests what is written to it. */
+  /** A WritableStream that digests the chunks written to it. */
   get DigestStream(): typeof DigestStream {
     void this.#isCrypto;
     return DigestStream;

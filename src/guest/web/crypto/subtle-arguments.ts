@@ -184,7 +184,7 @@ export class SubtleArguments {
   }
 }
 
-/** A member that is not passed on could change what comes out, and nobody would notice. */
+/** A member that is silently ignored could change the result, and nobody would notice. */
 function checkMembers(source: object, algorithm: string): void {
   const names = objectKeys(source);
   for (let i = 0; i < names.length; i++) {

@@ -116,7 +116,7 @@ export class TextDecoder {
         : this.#decodeLegacy(bytes, continues);
       return this.#finish(text);
     } catch (error) {
-      // The standard leaves the decoder as it is then; ours begins anew.
+      // The standard leaves the decoder as it is then; ours starts over.
       this.#reset();
       throw error;
     }

@@ -78,7 +78,7 @@ export function streamLength(stream: ReadableStream): number | undefined {
   return weakMapGet(lengthByStream, stream);
 }
 
-/** The stream is what comes from the host: as the body of a message it goes back there without passing this realm. */
+/** Marks a stream that comes from the host: as the body of a message it goes back there without passing this realm. */
 export function setStreamSource(stream: ReadableStream, source: HostBody): void {
   weakMapSet(bodyByStream, stream, new Body(source, stream));
 }
@@ -207,7 +207,7 @@ export function bytesOf(source: string | Uint8Array | Blob | undefined): Uint8Ar
   return source === undefined ? encodeUtf8('') : isBlob(source) ? blobBytes(source) : source;
 }
 
-/** A second body of the same content; the first one goes on. @see https://fetch.spec.whatwg.org/#concept-body-clone */
+/** A second body of the same content; the first one remains usable. @see https://fetch.spec.whatwg.org/#concept-body-clone */
 export function cloneBody(body: Body): Body {
   let { source } = body;
   if (source instanceof HostBody && source.isComplete && body.stream === undefined) {

@@ -1,4 +1,4 @@
-/** `request.client`: whose request it is, from the headers that the host has set. The host leaves out those of callers that begin with `edge-client-`. */
+/** `request.client`: whose request it is, from the headers that the host has set. The host drops headers of clients that begin with `edge-client-`. */
 import { objectFreeze, stringIndexOf } from '../../primordials.ts';
 import { getValue, parsePairs } from './header-list.ts';
 
@@ -10,7 +10,7 @@ export interface RequestClient {
   readonly tlsCipher: string | undefined;
 }
 
-/** `headText` is that of the request as it came. Undefined when it did not come over HTTP. */
+/** `headText` is the head of the request as it arrived. Undefined when it did not come over HTTP. */
 export function clientOf(headText: string): RequestClient | undefined {
   if (stringIndexOf(headText, 'edge-client-') < 0) return undefined;
   const pairs = parsePairs(headText);

@@ -24,7 +24,7 @@ export function readDataUrl(href: string): DataResource | undefined {
   // 2-4: the URL without its fragment and "data:".
   const hash = stringIndexOf(href, '#');
   const input = stringSlice(href, 'data:'.length, hash < 0 ? href.length : hash);
-  // 5-7: the MIME type is what comes before the first comma.
+  // 5-7: the MIME type ends at the first comma.
   const comma = stringIndexOf(input, ',');
   if (comma < 0) return undefined;
   let type = normalizeValue(stringSlice(input, 0, comma));

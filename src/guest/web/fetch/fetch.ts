@@ -75,7 +75,7 @@ export function fetchFrom(
   }
 }
 
-/** What answers a request. */
+/** The receiver of a request. */
 interface Target {
   readonly service: ServiceId;
   readonly binding: string;
@@ -181,7 +181,7 @@ function start(
   return callService(service, 'fetch', binding, argumentText(request, pairs, called), outgoing, reply);
 }
 
-/** The bodies of the call are then those of a socket, if the other end agrees. @see https://httpwg.org/specs/rfc6455.html#section-4.1 */
+/** The bodies of the call then belong to a socket, if the other end agrees. @see https://httpwg.org/specs/rfc6455.html#section-4.1 */
 export function asksForWebSocket(request: RequestState): boolean {
   if (request.method !== 'GET') return false;
   const value = getValue(request.headerPairs(), 'upgrade');

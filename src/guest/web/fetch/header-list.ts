@@ -74,7 +74,7 @@ export function parsePairs(text: string): HeaderPairs {
   return pairs;
 }
 
-/** The values of a name joined by ", "; null when there is none. `name` is in lower case. */
+/** The values of a name joined by ", "; null when the name is absent. `name` is in lower case. */
 export function getValue(pairs: HeaderPairs, name: string): string | null {
   let value: string | null = null;
   for (let i = 0; i < pairs.length; i += 2) {

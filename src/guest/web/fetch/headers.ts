@@ -25,7 +25,7 @@ const INTERNAL = Symbol('internal');
 export let headersPairs: (headers: Headers) => HeaderPairs;
 export let isHeaders: (value: unknown) => value is Headers;
 
-/** Headers around a list that its creator goes on using. */
+/** Headers around a list that its creator continues to use. */
 export function createHeaders(pairs: HeaderPairs, guard: HeadersGuard): Headers {
   return new Headers(INTERNAL, pairs, guard);
 }

@@ -87,7 +87,7 @@ export class RequestState implements BodyHolder {
   invocation = 0;
   /** A client that goes while the event waits for its isolate is gone after the handler has begun, when it has listeners. */
   isClientGone = false;
-  /** What the signal follows, once it is touched. */
+  /** The source that the signal follows, once it is touched. */
   parent: RequestState | AbortSignal | undefined = undefined;
 
   headerPairs(): HeaderPairs {

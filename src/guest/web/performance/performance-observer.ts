@@ -41,7 +41,7 @@ let isDelivering = false;
 let pendingEntries: PerformanceEntry[] | undefined;
 const timeline: { entries: () => readonly PerformanceEntry[] } = { entries: () => [] };
 
-/** Where buffered observers find what was before them. */
+/** Buffered observers find the earlier entries here. */
 export function setTimeline(entries: () => readonly PerformanceEntry[]): void {
   timeline.entries = entries;
 }

@@ -113,7 +113,7 @@ function start(
   return id;
 }
 
-/** Calls the function of a timer that is due. What it throws is reported. */
+/** Calls the function of a timer that is due. An error that it throws is reported. */
 export function runTimer(id: number): void {
   const timer = mapGet(timers, id);
   if (timer === undefined) return;

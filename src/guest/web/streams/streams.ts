@@ -1,6 +1,6 @@
 /**
- * Streams: web-streams-polyfill, bundled with the classes of this realm that it uses in place of global names (see
- * .scripts/guest-bundle.mjs), and the parts of its streams that bodies need, called by captured methods.
+ * Streams: web-streams-polyfill, bundled with the classes of this realm in place of global names (see .scripts/guest-bundle.mjs). Bodies call parts of its
+ * streams by captured methods.
  * @see https://streams.spec.whatwg.org/
  */
 import {
@@ -269,7 +269,7 @@ const releaseWriter = uncurry(WritableStreamDefaultWriter.prototype.releaseLock)
 const releaseReader = uncurry(ReadableStreamDefaultReader.prototype.releaseLock);
 const errorWritable = uncurry(WritableStreamDefaultController.prototype.error);
 
-/** The fields of the polyfill that have what was written and is still to be taken. */
+/** The fields of the polyfill with chunks that were written and not yet taken. */
 interface WriteQueue {
   readonly _writeRequests: { readonly length: number };
   readonly _inFlightWriteRequest: object | undefined;
@@ -286,7 +286,7 @@ interface CloseState extends StreamState {
   readonly _inFlightCloseRequest: object | undefined;
 }
 
-/** What takes the chunks of a writable stream. */
+/** The receiver of the chunks of a writable stream. */
 export interface WritableSink {
   /** Called once, with what errors the stream. */
   watch(onFail: (reason: unknown) => void): void;

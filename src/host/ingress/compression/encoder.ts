@@ -1,6 +1,7 @@
 /**
  * Encodes a body step by step. As decoders do (bindings/egress/content-decoding.ts), encoders work on the threads that files and the database need too. So each
- * step waits for the account's turn, has a place in the queue of the threads, and is charged by what went in; the memory of an encoder is counted to its account.
+ * step waits for the account's turn, has a place in the queue of the threads, and is charged by what went in; the memory of an encoder is counted to its
+ * account.
  */
 import * as zlib from 'node:zlib';
 import { guarded } from '../../../quotas/guarded.js';
