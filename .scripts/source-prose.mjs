@@ -71,7 +71,7 @@ export function* paragraphsOf(comment) {
 /** The names of files that a comment mentions, without the dots of relative paths. */
 export function fileNamesIn(comment) {
   const mentions = comment.matchAll(
-    /(?<![\w/.:-])(?:\.\.?\/)*((?:[.\w-]+\/)*[\w-]+(?:\.\w+)*\.(?:ts|mjs|md))\b(?!\.)/g,
+    /(?<![\w/.:-])(?:\.\.?\/)*((?:[.\w-]+\/)*[\w-]+(?:\.\w+)*\.(?:ts|mjs|md))\b(?!\.\w)/g,
   );
   return [...mentions].map(([, name]) => name);
 }
