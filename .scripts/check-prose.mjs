@@ -2,7 +2,7 @@
 // A document or a folder joins its list when it passes. With arguments, the files to check in place of the lists, and with --all every source file.
 // Prints one line for each finding, and exits with 1 if there is any.
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { findingsOf } from './prose-rules.mjs';
@@ -50,9 +50,11 @@ const DOCUMENTS = [
 ].map(name => join(ROOT, `${name}.md`));
 
 /** The folders of src whose comments and messages keep the rules. */
-const FOLDERS = [...['cli', 'guest/web', 'names', 's3', 'shapes', 'storage', 'usage', 'worker']].map(name =>
-  join(ROOT, 'src', name),
-);
+const FOLDERS = [
+  ...['cli', 'guest/callbacks', 'guest/env', 'guest/modules', 'guest/queue', 'guest/rpc', 'guest/sockets', 'guest/web'],
+  ...['guest/websockets', 'management/deprecations', 'management/dns', 'management/http', 'management/resources'],
+  ...['management/state', 'names', 's3', 'shapes', 'storage', 'usage', 'worker'],
+].map(name => join(ROOT, 'src', name));
 
 const DOCUMENT_BOUNDS = { words: 25, line: 120 };
 const COMMENT_BOUNDS = { words: 30, line: 160 };
@@ -143,7 +145,10 @@ function filesIn(folder) {
 
 const isSource = file => file.endsWith('.ts');
 const sourcesIn = folder => filesIn(folder).filter(isSource);
-const named = process.argv.slice(2).filter(argument => argument !== '--all');
+const named = process.argv
+  .slice(2)
+  .filter(argument => argument !== '--all')
+  .map(file => resolve(file));
 const listed = [...DOCUMENTS, ...FOLDERS.flatMap(sourcesIn)];
 const files = process.argv.includes('--all') ? sourcesIn(join(ROOT, 'src')) : named.length > 0 ? named : listed;
 for (const file of files) {

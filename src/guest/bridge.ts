@@ -62,7 +62,7 @@ export function op(op: Op, a?: BridgeValue, b?: BridgeValue, c?: BridgeValue, d?
   try {
     result = hostCall(op, a, b, c, d);
   } catch {
-    // The host function throws nothing else, and the last error is that of another op.
+    // The host function throws nothing else, and `lastError()` belongs to another op.
     throw exhausted();
   }
   if (result === FAILED) throw lastError();

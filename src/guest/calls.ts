@@ -7,7 +7,7 @@ import { HostBody, stopSending } from './host-body.ts';
 import { MapCtor, mapDelete, mapGet, mapSet } from './primordials.ts';
 
 export interface CallListener {
-  /** `head` is what the service answered; `body` is null when there is none. */
+  /** `head` is the answer of the service; `body` is null when the answer has no body. */
   onReply(head: string, body: HostBody | null): void;
   /** The error is made from the host's report (see rejection.ts), or is the failure of the body that was being sent. */
   onFailed(makeError: () => unknown, site?: CallSite): void;

@@ -1,4 +1,4 @@
-/** What console.log() shows of requests, responses, headers and URLs. Function code may replace their getters, so these are captured. */
+/** The views of requests, responses, headers and URLs in console.log(). Function code may replace their getters, so these are captured. */
 import { arrayPush, getOwnPropertyDescriptor, getPrototypeOf } from './primordials.ts';
 import { setView } from './web/console/inspect.ts';
 import { type Headers, headersPairs, isHeaders } from './web/fetch/headers.ts';

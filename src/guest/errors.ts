@@ -2,9 +2,9 @@
  * The stacks of errors (rule R4). Where a function of the neutral realm writes them (isolate/stacks/stack-formatter.ts) the engine keeps the frames,
  * and all that is done here is to say how many.
  *
- * Where that is not possible the engine captures none in this realm, or Node's own function would write them. Each Error constructor then
- * has the host realm remember where it was called, and `stack` is an accessor of Error.prototype that asks for the text when it is read.
- * What the engine itself throws has a name and a message only.
+ * Where that is not possible the engine captures none in this realm, or Node's own function would write them. Each Error constructor then has the host realm
+ * remember where it was called, and `stack` is an accessor of Error.prototype that asks for the text when it is read. An error that the engine itself throws
+ * has a name and a message only.
  *
  * Evaluated before everything that captures an Error constructor, so that the errors of the bundle have stacks as well.
  */
@@ -21,7 +21,7 @@ interface StackApi {
 const NativeError = Error as ErrorConstructor & StackApi; // this engine is V8
 const NativeTypeError = TypeError;
 
-/** Asks the host realm to remember the present stack; answers its number, 0 when there is none. Set by bridge.ts. */
+/** Asks the host realm to remember the present stack; answers its number, or 0 when none was taken. Set by bridge.ts. */
 let remember: () => number = () => 0;
 /** The frames of a remembered stack, "\n    at ..." each; empty when they are gone. */
 let framesOf: (number: number) => string = () => '';
@@ -78,7 +78,7 @@ export interface CallSite {
   readonly stack?: string;
 }
 
-/** Remembering the place of a call takes some 5 us (Node 20.20), a twentieth of a call: so many are remembered, and as many after a failure. */
+/** Remembering the place of a call takes some 5 us (Node 20.20), a twentieth of a call: this many are remembered, and as many after a failure. */
 const SITES = 16;
 let sitesLeft = SITES;
 

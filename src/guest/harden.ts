@@ -5,7 +5,7 @@
 
 const { construct, defineProperty, deleteProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
 
-// No error of this realm captures a stack while the bundle is evaluated; errors.ts decides how that goes on before function code runs.
+// No error of this realm captures a stack while the bundle is evaluated; errors.ts decides about later stacks before function code runs.
 defineProperty(Error, 'stackTraceLimit', {
   __proto__: null,
   value: undefined,
@@ -21,8 +21,8 @@ for (const name of ['WebAssembly', 'SharedArrayBuffer', 'Atomics', 'Finalization
 if (getOwnPropertyDescriptor(globalThis, 'gc') !== undefined) Object.assign(globalThis, { gc: undefined });
 
 /**
- * A property that function code can neither replace nor redefine, but that does not stop an object further down the prototype
- * chain from having its own by assignment, as a read-only property would.
+ * Defines a property that function code can neither replace nor redefine. Unlike a read-only property, it does not stop an object further down the prototype
+ * chain from having its own by assignment.
  */
 function lock(target: object, key: PropertyKey): void {
   const value: unknown = getOwnPropertyDescriptor(target, key)?.value;

@@ -215,7 +215,7 @@ export class HostSink {
     return undefined;
   }
 
-  /** For one who has waited at the gate. */
+  /** For callers that have already waited at the gate. */
   endNow(): void {
     mapDelete(writers, this.exchange);
     if (this.#stopped === undefined) op(Op.BodyEnd, this.exchange);

@@ -1,14 +1,14 @@
 /**
- * The output gate of the stateful objects in this realm: what leaves waits until all that they have written before is on disk, and never leaves when
- * that has failed. One gate for all of them, because whose code runs cannot be told: a promise may let code of one object go on in a turn of another.
- * Without objects it is always open.
+ * The output gate of the stateful objects in this realm: answers and messages wait until all earlier writes of the objects are on disk, and never leave when
+ * one has failed. All objects share one gate, because the realm cannot know which object's code runs: a promise may continue code of one object in a turn of
+ * another. Without objects it is always open.
  */
 import { Barrier } from './barrier.ts';
 import { PromiseCtor, promiseThen } from './primordials.ts';
 
 const writes = new Barrier();
 
-/** Nothing leaves until `written` resolves. When it rejects, what has waited for it is refused. */
+/** Nothing leaves until `written` resolves. When it rejects, everything that has waited for it is refused. */
 export function holdLeaving(written: Promise<unknown>): void {
   const number = writes.begin();
   promiseThen(
@@ -22,7 +22,7 @@ export function mayLeave(): boolean {
   return writes.isOpen;
 }
 
-/** Calls `go` in the order of these calls: now, or when what was written so far is on disk; `refuse` in place of it when that has failed. */
+/** Calls `go` in the order of these calls: now, or when all earlier writes are on disk. Calls `refuse` instead when one has failed. */
 export function leave(go: () => void, refuse: (error: unknown) => void): void {
   if (writes.isOpen) go();
   else

@@ -1,7 +1,7 @@
 /**
- * Rejections that say where in the function's code they were waited for. The engine writes the functions that await a promise into the stack
- * of an error, if the error is made in a microtask from which a chain of promises leads to them. So the error of a call that failed is made
- * in such a microtask: a call that does not fail pays nothing.
+ * Makes rejections that show where in the function's code they were awaited. The engine writes the functions that await a promise into the stack of an error.
+ * It does so only in a microtask from which a chain of promises leads to them. So the error of a call that failed is made in such a microtask: a call that does
+ * not fail pays nothing.
  */
 import { addSite, type CallSite } from './errors.ts';
 import { ErrorCtor } from './primordials.ts';

@@ -3,7 +3,7 @@ import { DecodeFlag, Op } from '../isolate/ops/table.ts';
 import { op, opNumber, opString } from './bridge.ts';
 import { stringCharCodeAt, typedArrayLength, Uint8ArrayCtor } from './primordials.ts';
 
-/** Up to this length a loop here is faster than a call of the bridge, when nothing else has to be found out. */
+/** Up to this length a loop here is faster than a call of the bridge, when nothing else must be determined. */
 const SHORT = 48;
 /** Up to this length it also is when the bytes have to be counted, for which the bridge would be called twice. */
 const ENCODED_HERE = 160;

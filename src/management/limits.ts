@@ -17,9 +17,9 @@ export interface ManagementLimits {
   readonly uploadsAtOnce: number;
   /** Uploads that wait; beyond, the answer is 503. @default 50 */
   readonly uploadsWaiting: number;
-  /** @default that of quotas/limits.ts, the same for every plan */
+  /** @default from quotas/limits.ts, the same for every plan */
   readonly routesPerZone: number;
-  /** @default that of quotas/limits.ts, the same for every plan */
+  /** @default from quotas/limits.ts, the same for every plan */
   readonly zonesPerFunction: number;
   /** @default 10000 */
   readonly zonesPerAccount: number;

@@ -63,11 +63,11 @@ export interface ManagementOptions {
   readonly now?: () => Date;
   /** Path in front of every route, such as `/client/v4`; where a framework mounts the listener, its mount path. @default '' */
   readonly basePath?: string;
-  /** Other dates than those of the specification: schedules slip. */
+  /** Dates that replace the specification's: schedules slip. */
   readonly schedule?: ScheduleOverrides;
   /**
-   * Whether a request may be answered as on another date by the header `Edge-Api-Date: YYYY-MM-DD`: `ahead` takes today and
-   * later, for testing clients ahead of time; `any` also brings back what is gone.
+   * Whether a request may be answered as on another date by the header `Edge-Api-Date: YYYY-MM-DD`: `ahead` takes today and later, for testing clients ahead of
+   * time; `any` also brings back removed routes and fields.
    * @default 'off'
    */
   readonly datePin?: DatePin;
@@ -94,11 +94,11 @@ export interface ManagementOptions {
    * @default no other process does
    */
   readonly listen?: (listener: (keys: readonly string[] | undefined) => void) => void;
-  /** Locks that all processes on the storage share. @default those of this API */
+  /** Locks that all processes on the storage share. @default the locks of this API */
   readonly locks?: Locks;
   /** Called for zones and routes that are stored and do not serve. @default nothing is done */
   readonly onWarning?: (error: Error) => void;
-  /** How bodies of answers are given to the one who calls `fetch`. @default without a time to read them */
+  /** How answer bodies are handed to the caller of `fetch`. @default without a time limit for reading them */
   readonly given?: ClientBodies;
 }
 
@@ -211,7 +211,7 @@ export function createManagement(options: ManagementOptions): Management {
       if (listen === undefined) return;
       await follow.start();
       listen(keys => detached(follow.changed(keys)));
-      // For what was written since the zones were read.
+      // Follows changes that were written since the zones were read.
       detached(follow.changed(undefined));
     },
     async issueToken({ expiresOn, ...spec }) {

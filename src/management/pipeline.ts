@@ -81,7 +81,7 @@ export class Pipeline {
       response = envelopeResponse(failure(shapeErrors(scheduled, error)), error.status, headers);
     }
     if (request.method !== 'HEAD') return response;
-    // What is not read of a stored value would be kept for its reader.
+    // The unread body of a stored value would be kept for its reader.
     await response.body?.cancel();
     return new Response(null, { status: response.status, headers: response.headers });
   }

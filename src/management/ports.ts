@@ -42,7 +42,7 @@ export interface FunctionDeployment {
   readonly secrets: ReadonlyMap<string, string>;
   readonly bindings: readonly DeployedBinding[];
   readonly limits: { readonly cpuMs?: number };
-  /** null: that of the account's plan. */
+  /** null: the usage model of the account's plan. */
   readonly usageModel: UsageModel | null;
   /** The names of its tail functions. */
   readonly tails: readonly string[];
@@ -112,9 +112,8 @@ export interface FunctionPort extends AccountPort {
   /** Parses the script and runs its global scope under the limits of its account, without letting it serve. */
   validate(deployment: FunctionDeployment): Promise<{ readonly startupTimeMs: number }>;
   /**
-   * Activates the version in place of the one that served under the name before, configuration and triggers included. When it rejects, the
-   * previous version goes on serving. One that was activated before (`isStored`) gets no more than its account may have by now; else asking
-   * for more is EDGE_LIMIT_EXCEEDED.
+   * Activates the version in place of the one that served under the name before, configuration and triggers included. When it rejects, the previous version
+   * continues to serve. One that was activated before (`isStored`) gets no more than its account may have by now; else asking for more is EDGE_LIMIT_EXCEEDED.
    */
   activate(
     deployment: FunctionDeployment,
@@ -139,13 +138,13 @@ export interface FunctionPort extends AccountPort {
   queue?(account: string, name: string): AccountQueue;
   /** The SQL database of the account, by its own bounds. Absent where queries cannot be made. */
   sql?(account: string, name: string): AccountSqlDatabase;
-  /** What its databases may have. Absent: anything. */
+  /** The limits of its databases. Absent: anything. */
   sqlBounds?(account: string): SqlBounds;
   accountUsage(account: string): Promise<AccountUsage>;
   functionUsage(account: string, name: string): Promise<FunctionCounts>;
   /**
-   * What the account has used by day or function. Reading it is charged to the account unless the owner of the host asks. Rejects with TypeError or
-   * RangeError for a range that is not valid.
+   * The account's usage by day or function. Reading it is charged to the account unless the owner of the host asks. Rejects with TypeError or RangeError for a
+   * range that is not valid.
    */
   usageReport(account: string, range: UsageRange, asker: { readonly isOwner: boolean }): Promise<UsageReport>;
   /** The accounts that have usage in the range or something stored, those that are removed among them. Rejects likewise. */
@@ -181,7 +180,7 @@ export interface AccountSummary {
   readonly zones: readonly string[] | undefined;
 }
 
-/** What can change of an account. Values that are given take the place of those before. */
+/** The changes of an account. Values that are given take the place of those before. */
 export interface AccountChanges {
   readonly plan?: Plan;
   readonly zonePlan?: ZonePlan;
@@ -190,7 +189,7 @@ export interface AccountChanges {
   readonly zones?: readonly string[];
 }
 
-/** The accounts of the host. Errors are those of {@link FunctionPort}, and TypeError and RangeError for what is not valid. */
+/** The accounts of the host. Rejects with the errors of {@link FunctionPort}, and with TypeError and RangeError for invalid arguments. */
 export interface AccountPort {
   listAccounts(): readonly AccountSummary[];
   accountStorage(account: string): Promise<{ readonly bytes: number; readonly objects: number }>;
@@ -198,7 +197,7 @@ export interface AccountPort {
   storageBounds(account: string): StorageBounds | undefined;
   /** The plan of its zones; undefined for an account that is not there. */
   zonePlan(account: string): ZonePlan | undefined;
-  /** What is done for a request about the account is charged to it; undefined for an account that is not there. */
+  /** A request about the account is charged to this work; undefined for an account that is not there. */
   work(account: string): AccountWork | undefined;
   updateAccount(account: string, changes: AccountChanges): Promise<void>;
   /** Resolves when the account is gone; its data is deleted in the background. */

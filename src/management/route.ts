@@ -29,7 +29,7 @@ export interface ApiRoute {
   readonly id: string;
   readonly access: Access;
   readonly summary: string;
-  /** Parameters of the query besides those of `answer`, with their schemas. */
+  /** Parameters of the query besides the ones in `answer`, with their schemas. */
   readonly query: Readonly<Record<string, JsonSchema>>;
   readonly body: BodyName | 'upload' | 'bytes' | 'any' | null;
   /** The handler reads a body of JSON by itself, element by element. */

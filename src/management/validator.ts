@@ -49,7 +49,7 @@ const documents = new WeakMap<
 >();
 let queryAjv: Ajv2020 | undefined;
 let ownersAjv: Ajv2020 | undefined;
-/** By the text of the schema; there are only those of the table of routes. */
+/** By the text of the schema; only the schemas in the table of routes are in it. */
 const compiledQueries = new Map<string, ValidateFunction<QueryValues>>();
 
 /** The reasons why a value is not what the schema says, each with the place it is about; empty when it is. */
@@ -85,7 +85,7 @@ export function compileQuery(
   };
 }
 
-/** Compiles a schema that is not in the table, such as those of the owner's zone settings. @throws Error it is not a schema */
+/** Compiles a schema outside the table, such as the owner's zone settings. @throws Error it is not a schema */
 export function compileSchema(schema: JsonSchema): (value: unknown) => string[] {
   ownersAjv ??= makeAjv();
   const validate = ownersAjv.compile(schema);

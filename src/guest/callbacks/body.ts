@@ -22,7 +22,7 @@ export interface ChunkReader {
   cancel(reason: unknown): void;
 }
 
-/** Bytes one after the other, and then those of the stream. */
+/** The given bytes in order, then the bytes of the stream. */
 export function bodyOf(bytes: readonly Uint8Array[], stream: ReadableStream | undefined): CallbackPayload {
   const whole = concat(bytes);
   if (stream === undefined) return whole;

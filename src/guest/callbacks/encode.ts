@@ -46,7 +46,7 @@ export type EncodeOther = (value: object, inner: (value: unknown) => unknown, de
 
 interface State {
   readonly other: EncodeOther | undefined;
-  /** What becomes of the value, for messages. */
+  /** The verb of messages, such as "passed". */
   readonly verb: string;
   /** Objects by their numbers. */
   readonly numbers: Map<object, number>;
@@ -60,7 +60,7 @@ interface State {
   stream: ReadableStream | undefined;
 }
 
-/** @throws DOMException DataCloneError for what cannot be passed, RangeError for what is too large or nested too deeply */
+/** @throws DOMException DataCloneError for a value that cannot be passed, RangeError for one that is too large or nested too deeply */
 export function encodeValue(value: unknown, other?: EncodeOther, verb?: string): Encoded {
   const state: State = {
     other,
@@ -107,7 +107,7 @@ function encode(state: State, value: unknown, depth: number): unknown {
   }
 }
 
-/** The host decodes what goes to the application; what goes to another function is decoded there, and bounded by its bytes alone. */
+/** The host decodes values for the application; the receiving function decodes values for functions, and only their bytes are bounded. */
 function isBounded(state: State): boolean {
   return state.other === undefined;
 }

@@ -8,7 +8,7 @@ const MODULES: { readonly [Name in BuiltInName]: () => BuiltInExports<Name> } = 
   'edgehost:sockets': () => ({ connect }),
 };
 
-/** What the text of a built-in module takes its exports from. The host realm writes that text, and its own names into it. */
+/** The object from which the text of a built-in module takes its exports. The host realm writes that text, and its own names into it. */
 export function builtIn(name: BuiltInName): object {
   return MODULES[name]();
 }

@@ -15,8 +15,8 @@ import { dataCloneError } from '../web/messaging/structured-clone.ts';
 
 /**
  * @param other encodes more than callbacks take
- * @param verb what becomes of the value, for messages
- * @throws DOMException DataCloneError for what cannot be cloned, RangeError for what is too large or nested too deeply
+ * @param verb the verb of messages, such as "sent"
+ * @throws DOMException DataCloneError for a value that cannot be cloned, RangeError for one that is too large or nested too deeply
  */
 export function encodeStructured(value: unknown, other?: EncodeOther, verb?: string): Uint8Array {
   const { json, bytes, stream } = encodeValue(value, other, verb);

@@ -66,14 +66,14 @@ export function callStub(remote: Remote, path: readonly string[], args: readonly
   return callMethod(ServiceId.Stub, '', path, args, { stub: remote.number });
 }
 
-/** What is called: none of them for the entrypoint of a binding. */
+/** The target of a call: the entrypoint of a binding when no property is set. */
 interface Called {
   readonly stub?: number;
-  /** An earlier call, by the result of which this one goes on. */
+  /** An earlier call on whose result this one continues. */
   readonly earlier?: MethodCall;
   /** A stateful object. */
   readonly object?: CalledObject;
-  /** The error in the head of a reply, where it is another than that of a function. */
+  /** The error in the head of a reply, unless a function's error is in it. */
   failureOf?(head: object): Error | undefined;
 }
 
@@ -150,7 +150,7 @@ class MethodCall implements Sent {
     return (path, args) => callMethod(ServiceId.Stub, '', path, args, { earlier: this });
   }
 
-  /** The answer of this call was on its way when the one that goes on by it was made, and is here. */
+  /** Calls on the result of this call, which arrived while the next call was being made. */
   async #goOnHere(
     path: readonly string[],
     args: readonly unknown[] | undefined,
@@ -217,7 +217,7 @@ async function receive(
   return value;
 }
 
-/** The JSON of a value and what it refers to. `isHeld`: the body goes on behind the value. */
+/** The JSON of a value and what it refers to. `isHeld`: the body continues behind the value. */
 export async function takeValue(
   body: HostBody | null,
   { b: lengths, s: hasStream = false }: BodyForm,
@@ -235,7 +235,7 @@ export async function takeValue(
   if (text === undefined) throw new TypeErrorCtor('The value is malformed');
   const sequences = arraySlice(bytes, 1);
   const stream = hasStream && !isHeld ? source.rest() : undefined;
-  // Nothing follows the value: a sender that goes on is not read.
+  // Nothing follows the value: a sender that sends more is not read.
   if (stream === undefined && !isHeld && !body.isComplete) body.stop();
   return { json: decodeUtf8(text), parts: { bytes: sequences, stream } };
 }

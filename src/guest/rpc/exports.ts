@@ -42,11 +42,11 @@ export function dropExport(number: number): void {
     const dispose: unknown = (object as { [key: symbol]: unknown })[disposeSymbol]; // every object can be read from
     if (isCallable(dispose) && isObject(object)) invoke(dispose, object, []);
   } catch {
-    // It was called by nobody who could be told.
+    // Nobody waits for this call, so nobody can be notified.
   }
 }
 
-/** It goes on under another number. */
+/** The object is exported again under another number. */
 export function forgetExport(number: number): void {
   mapDelete(exported, number);
 }

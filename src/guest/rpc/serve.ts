@@ -59,7 +59,7 @@ export function hasObjects(namespace: object | undefined): boolean {
   return hasExport(namespace, isObjectClass);
 }
 
-/** What is wrong with the first export that a binding names and the main module does not have. */
+/** The defect of the first export that a binding names and the main module lacks. */
 export function complaintAboutExports(
   namespace: object | undefined,
   needed: readonly NeededExport[],
@@ -148,7 +148,7 @@ onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
   else goOnBy(invocation, call.y, body, base => void answerCall(invocation, call, body, undefined, base));
 });
 
-/** Goes on when the result of an earlier call is there, in a turn of the invocation. Where there is none, or none any more, the caller goes on by itself. */
+/** Continues when the result of an earlier call is there, in a turn of the invocation. Without such a result the caller continues by itself. */
 export function goOnBy(
   invocation: Invocation,
   earlier: number,
@@ -162,7 +162,7 @@ export function goOnBy(
       replyWith(invocation, '{"l":true}', '["u"]');
     }
   };
-  // Others may go on by its own result, before it has begun.
+  // Later calls may wait for this result before the invocation has begun.
   invocation.result = new GuestCallResult();
   const result = openInvocation(earlier)?.result;
   if (result === undefined) answer(undefined);
@@ -197,7 +197,7 @@ export async function answerCall(
     const object = turn === undefined ? undefined : await turn.begin();
     const returned = run(invocation, call, args, object, base);
     const result = turn !== undefined || isObject(returned) ? await returned : returned;
-    // What the function goes on using it has duplicated; an answer with a stub in it refers to the stub itself.
+    // A function duplicates the stubs that it keeps; an answer with a stub in it refers to the stub itself.
     const sent = sendValue(result, () => invocation, true);
     stubs.dispose();
     outcome.set(result);
@@ -224,7 +224,7 @@ function reply(invocation: Invocation, { form, references, body }: SentValue, ke
   else replyWith(invocation, text, held(body));
 }
 
-/** The body goes on behind the value: it ends when the caller has disposed of all that it has got. */
+/** The body continues behind the value: it ends when the caller has disposed of everything it received. */
 function held(body: NonNullable<SentValue['body']>): ReturnType<typeof createByteStream> {
   let first = typeof body === 'string' ? encodeUtf8(body) : isUint8Array(body) ? body : undefined;
   const reader = typeof body === 'string' || isUint8Array(body) ? undefined : new ByteReader(body);

@@ -19,13 +19,13 @@ import {
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { disposeSymbol } from './dispose.ts';
 
-/** Calls or, without arguments, reads what stands at the path. */
+/** Calls the method at the path or, without arguments, reads the property there. */
 export type Send = (path: readonly string[], args: readonly unknown[] | undefined) => Sent;
 
 /** A call that was made. */
 export interface Sent {
   readonly result: Promise<unknown>;
-  /** Goes on by the result while that is not there; undefined when it is, and of what was not sent. */
+  /** Calls on the pending result; undefined when the result is there, and for a call that was not sent. */
   onward(): Send | undefined;
 }
 
@@ -58,7 +58,7 @@ export class Remote {
   }
 }
 
-/** What is behind a proxy that is a stub. */
+/** The state behind a proxy that is a stub. */
 export interface StubState {
   readonly remote: Remote;
   isDisposed: boolean;
@@ -102,7 +102,7 @@ export function createStub(remote: Remote, send: (remote: Remote, ...call: Param
   return stub;
 }
 
-/** The object of a service binding, or a stateful object. `own` finds what is no method of the other end. */
+/** The object of a service binding, or a stateful object. `own` finds the properties that are no methods of the other end. */
 export function createBindingStub(send: Send, own: (name: string) => { readonly value: unknown } | undefined): object {
   const stub: object = createProxy({
     get: name => {
@@ -117,7 +117,7 @@ export function createBindingStub(send: Send, own: (name: string) => { readonly 
   return stub;
 }
 
-/** What stands at a path of another realm's object: to be called, or awaited for its value. */
+/** A property of another realm's object at a path: to be called, or awaited for its value. */
 function property(send: Send, path: readonly string[]): object {
   let value: Promise<unknown> | undefined;
   const read = (): Promise<unknown> => {
@@ -162,7 +162,7 @@ export async function callLocal(
   let isStub = false;
   for (let i = 0; i < path.length; i++) {
     const name = path[i] ?? '';
-    // What a stub has for a name goes on as it does.
+    // A property of a stub behaves as the stub does.
     if (isObject(value)) isStub ||= stubState(value) !== undefined;
     if (!isObject(value) || !(isStub || hasPlain(value, name))) throw missing(name);
     value = (value as { [name: string]: unknown })[name]; // every object can be read from
@@ -173,7 +173,7 @@ export async function callLocal(
   return reflectCall(value, undefined, args);
 }
 
-/** What others may read of an object that is passed by value. */
+/** Whether others may read this property of an object that is passed by value. */
 export function hasPlain(object: object, name: string): boolean {
   const prototype = getPrototypeOf(object);
   return (prototype === null || prototype === ObjectPrototype || isArray(object)) && hasOwn(object, name);

@@ -1,4 +1,4 @@
-/** Values that functions pass to each other: those of callbacks, and functions, `RpcTarget`s, stubs, streams, and what fetch() works with. */
+/** Values that functions pass to each other: the values that callbacks take, and functions, `RpcTarget`s, stubs, streams, and the objects of fetch(). */
 import type { BodyForm, SentReference } from '../../bindings/function/calls.ts';
 import { MAX_REFERENCES } from '../../bindings/function/calls.ts';
 import { takeOutgoing } from '../body-out.ts';
@@ -43,8 +43,8 @@ export interface SentValue {
 
 /**
  * @param invocation the one that sends it, and keeps its objects
- * @param isAnswer an answer whose body is kept open for its references has a stream only where there are none: as the whole of it
- * @throws DOMException DataCloneError for what cannot be passed, RangeError for what is too large
+ * @param isAnswer an answer whose body stays open for its references can only carry a stream as its whole value, without references
+ * @throws DOMException DataCloneError for a value that cannot be passed, RangeError for one that is too large
  */
 export function sendValue(value: unknown, invocation: () => Invocation, isAnswer: boolean): SentValue {
   const references: SentReference[] = [];
@@ -77,7 +77,7 @@ export function sendValue(value: unknown, invocation: () => Invocation, isAnswer
     return ['rs', refer(readableTarget(readable))];
   };
   const encoded = encodeValue(value, (object, inner, depth) => {
-    // A body of what is the whole answer is the whole stream.
+    // The body of an object that is the whole answer is its whole stream.
     const isWhole = depth === 0 || (depth === 1 && isAnswer && isBodied(value));
     if (typeof object === 'function' || stubState(object) !== undefined || object instanceof RpcTarget) {
       return ['f', refer(object)];

@@ -1,6 +1,6 @@
 /**
- * The connection behind a socket: a call of the service of the host process, whose body is what is sent and whose answer is what is received. Both
- * bodies stay in use when TLS takes the connection over, which then belongs to another socket.
+ * The connection behind a socket: a call of the service of the host process, whose body carries sent bytes and whose answer carries received ones. Both bodies
+ * stay in use when TLS takes the connection over, which then belongs to another socket.
  */
 import { ServiceId } from '../../bindings/service-id.ts';
 import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from '../../bindings/socket/calls.ts';
@@ -15,7 +15,7 @@ import type { Address, SocketOptions } from './address.ts';
 /** The socket that has the connection. */
 export interface ConnectionOwner {
   onOpened(reply: ConnectReply): void;
-  /** Both directions have ended, or the other end has ended the connection. What was received can still be read. */
+  /** Both directions have ended, or the other end has ended the connection. Received bytes can still be read. */
   onClosed(): void;
   /** Whatever waits for the connection fails with it. */
   onFailed(error: unknown): void;
@@ -42,7 +42,7 @@ export class SocketConnection {
   #isOver = false;
   #failure: { readonly reason: unknown } | undefined;
   #ending: Promise<void> | undefined;
-  /** What is sent before the end, without passing this realm. */
+  /** A body of the host that is sent before the end, without passing this realm. */
   #piped: HostBody | undefined;
   /** The next chunk, until the socket that asked for it, or the one in its place, has taken it. */
   #reading: Promise<Uint8Array | undefined> | undefined;
@@ -82,12 +82,12 @@ export class SocketConnection {
     });
   }
 
-  /** What is received, for a body that goes back to the host. */
+  /** The received bytes, for a body that returns to the host. */
   get source(): HostBody {
     return this.#body;
   }
 
-  // --- what is received ---
+  // --- received bytes ---
 
   /** The next chunk, undefined at the end. The socket that uses it calls `taken`. */
   next(): Promise<Uint8Array | undefined> {
@@ -108,7 +108,7 @@ export class SocketConnection {
     return this.#body.next();
   }
 
-  /** Nothing more is read. What the other end sends from here on waits there. */
+  /** Nothing more is read. Bytes that the other end sends from here on wait there. */
   async stopReading(): Promise<void> {
     await this.#isOpen;
     if (this.#isReadingOver) return;
@@ -126,12 +126,12 @@ export class SocketConnection {
     if (!this.#isReadingOver) this.fail(error);
   }
 
-  /** The end is found without being read when nothing is left before it. Only what waits for the end has to know. */
+  /** The end is found without being read when nothing is left before it. Only a reader that waits for the end needs this. */
   #probe(): void {
     if (this.#isWritingOver && !this.#isReadingOver && this.#reading === undefined) this.#body.probe();
   }
 
-  // --- what is sent ---
+  // --- sent bytes ---
 
   /** Resolves when the next chunk may be written. The bytes must stay as they are until then. */
   async write(bytes: Uint8Array): Promise<void> {
@@ -156,7 +156,7 @@ export class SocketConnection {
     this.#writingEnded();
   }
 
-  /** The next end of writing is that of a body which comes from the host: it goes there without passing this realm. */
+  /** Lets the next end of writing be the end of a body from the host: it goes there without passing this realm. */
   pipe(body: HostBody): void {
     this.#piped = body;
   }
@@ -202,7 +202,7 @@ export class SocketConnection {
     return whole;
   }
 
-  /** A call that goes on with that of the connection. What fails it fails the connection. */
+  /** A call about the connection, in addition to its own call. When it fails, the connection fails. */
   #ask(method: string, args: string): Promise<string> {
     return new PromiseCtor((resolve, reject) => {
       callService(ServiceId.Socket, method, '', args, null, {
@@ -216,7 +216,7 @@ export class SocketConnection {
     });
   }
 
-  /** What was sent is no whole message: the connection is given up. */
+  /** Only a part of a message was sent: the connection is given up. */
   abort(reason: unknown): void {
     if (this.#isWritingOver || this.#isOver) return;
     if (this.#sink === undefined) this.#call.abort(reason);
@@ -252,7 +252,7 @@ export class SocketConnection {
 
   // --- TLS ---
 
-  /** The connection belongs to another socket, and goes on with TLS behind what has been written. */
+  /** Another socket takes the connection, and starts TLS behind the bytes written so far. */
   startTls(serverName: string | undefined, owner: ConnectionOwner): void {
     this.owner = owner;
     const name = serverName === undefined ? 'null' : jsonStringify(serverName);
@@ -289,7 +289,7 @@ class SocketBody extends HostBody {
     else super.pipeTo(exchange);
   }
 
-  /** What goes back to the host is none of this realm's. */
+  /** A body that is piped back to the host never ends in this realm. */
   override probe(): void {
     if (!this.#isPiped) super.probe();
   }

@@ -7,7 +7,7 @@ import { defineProperty, uncurry, WeakMapCtor, weakMapGet, weakMapSet } from '..
 import { streamSource } from '../web/fetch/body.ts';
 import { isIdleWritable, pipeBeside, ReadableStream, type WritableStream } from '../web/streams/streams.ts';
 
-/** What is told of the body that the end of a writable stream is to send first. */
+/** Receives the body that the end of a writable stream must send first. */
 type PipeTarget = (body: HostBody) => void;
 
 const targets = new WeakMapCtor<WritableStream, PipeTarget>();

@@ -34,15 +34,15 @@ export class SocketStreams implements ConnectionOwner {
   #failRead: (reason: unknown) => void = () => {};
   #endRead: () => void = () => {};
   #failWrite: (reason: unknown) => void = () => {};
-  /** The write that is under way, or the last one. It never rejects. */
+  /** The write that is in flight, or the last one. It never rejects. */
   #writing: Promise<void> | undefined;
   #isDetached = false;
   #isClosing = false;
-  /** Closing has given up what was being sent: that the connection fails with it is what was asked for. */
+  /** Closing has discarded unsent bytes, so the failure of the connection is expected. */
   #isCut = false;
   #isOver = false;
 
-  /** @param connect makes the connection of a new socket; for one that is taken over it is already there */
+  /** @param connect makes the connection of a new socket, or returns the existing one that TLS upgrades */
   constructor(connect: (owner: ConnectionOwner) => SocketConnection, highWaterMark: number) {
     this.opened = this.#open.promise;
     this.closed = this.#close.promise;
@@ -96,7 +96,7 @@ export class SocketStreams implements ConnectionOwner {
         });
   }
 
-  /** Sends what was written, reads no more, and closes. */
+  /** Sends everything written so far, reads no more, and closes. */
   async close(): Promise<void> {
     if (!this.#isClosing && !this.#isOver) {
       this.#isClosing = true;

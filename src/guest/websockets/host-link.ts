@@ -1,6 +1,6 @@
 /**
- * A socket whose other end is outside of this realm: the two bodies of an exchange, with a message in each record (bindings/websocket/calls.ts).
- * The host takes as much as its credit allows; the rest of what was sent waits here, in the memory of the isolate.
+ * A socket whose other end is outside of this realm: the two bodies of an exchange, with a message in each record (bindings/websocket/calls.ts). The host takes
+ * as much as its credit allows; further messages wait here, in the memory of the isolate.
  */
 import { RecordKind } from '../../bindings/websocket/calls.ts';
 import { Ev, Op } from '../../isolate/ops/table.ts';
@@ -43,7 +43,7 @@ export class HostLink implements Link {
   /** Nothing more is sent. */
   #isSent = false;
 
-  /** `onOver`: both directions have ended, and the owner has been told. */
+  /** `onOver`: both directions have ended, and the owner knows. */
   constructor(exchange: number, owner: LinkOwner, onOver: (isLost: boolean) => void) {
     this.exchange = exchange;
     this.owner = owner;
@@ -81,12 +81,12 @@ export class HostLink implements Link {
       );
   }
 
-  /** What was written before a message was not stored: nothing more is sent. */
+  /** The host could not store a write that came before a message: nothing more is sent. */
   #refuse(): void {
     if (this.#isSent) return;
     this.#isSent = true;
-    this.#sink.fail('What was written before a message was not stored');
-    this.lost('What was written before a message was not stored');
+    this.#sink.fail('A write before a message was not stored');
+    this.lost('A write before a message was not stored');
   }
 
   #pass(record: Outgoing): void {
@@ -188,7 +188,7 @@ export class HostLink implements Link {
     }
   }
 
-  /** Behind what waits at the gate: the close, too, that answers that of the other end. */
+  /** Behind everything that waits at the gate: this includes the close frame that answers the other end's. */
   #endSending(isLost: boolean): void {
     const end = (): void => {
       try {

@@ -1,6 +1,6 @@
-/** What is behind a WebSocket: the other end of its pair, or an exchange with the host. */
+/** The transport behind a WebSocket: the other end of its pair, or an exchange with the host. */
 
-/** A socket, as what is behind it sees it. */
+/** A socket, as its transport sees it. */
 export interface LinkOwner {
   onMessage(data: string | Uint8Array): void;
   /** The other end has closed; `code` 0 for none. Nothing more comes. */
@@ -10,7 +10,7 @@ export interface LinkOwner {
 }
 
 export interface Link {
-  /** The owner receives from now on. What came before waits. */
+  /** The owner receives from now on. Earlier messages have waited for it. */
   start(): void;
   /** Bytes belong to the link from here on. */
   send(data: string | Uint8Array): void;

@@ -1,4 +1,4 @@
-/** The two ends of a pair within this realm. What is sent waits until the other end receives. */
+/** The two ends of a pair within this realm. Messages wait until the other end receives. */
 import { arrayPush, arraySlice, promiseResolve, promiseThen } from '../primordials.ts';
 import type { Link, LinkOwner } from './link.ts';
 
@@ -27,7 +27,7 @@ export class PairLink implements Link {
   #head = 0;
   #isStarted = false;
   #isScheduled = false;
-  /** What goes on in place of this end, once it has left the realm. */
+  /** The link that replaces this end, once it has left the realm. */
   #next: Link | undefined;
 
   constructor(owner: LinkOwner) {
@@ -57,7 +57,7 @@ export class PairLink implements Link {
     this.#other?.receive({ code, reason });
   }
 
-  /** This end leaves the realm: what came, and what comes, goes to `next`. */
+  /** This end leaves the realm: waiting and later messages go to `next`. */
   leave(next: Link): void {
     this.#next = next;
     const items = arraySlice(this.#inbox, this.#head);
@@ -69,7 +69,7 @@ export class PairLink implements Link {
     }
   }
 
-  /** What the other end sends. */
+  /** Takes an item from the other end. */
   receive(item: Item): void {
     if (this.#next !== undefined) {
       pass(item, this.#next);

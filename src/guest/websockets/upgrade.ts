@@ -127,8 +127,8 @@ export function takeSocket(socket: WebSocket): SocketState {
 }
 
 /**
- * The exchange of the invocation is that of the socket from now on: the other end of the pair has it, or the connection that was fetched, and then none
- * of its bytes come here. Answers whether the invocation stays open until `onOver` is called.
+ * The socket takes over the exchange of the invocation: the other end of the pair has it, or the connection that was fetched, and then none of its bytes come
+ * here. Answers whether the invocation stays open until `onOver` is called.
  */
 export function joinSocket(state: SocketState, exchange: number, onOver: (isLost: boolean) => void): boolean {
   const { link } = state;

@@ -171,7 +171,7 @@ export class WebSocket extends EventTarget {
     return this.#state.binaryType;
   }
 
-  /** Other values are ignored, as those of all attributes that are enumerations. */
+  /** Other values are ignored, as for all attributes that are enumerations. */
   set binaryType(value: unknown) {
     const text = toDOMString(value);
     if (text === 'blob' || text === 'arraybuffer') this.#state.binaryType = text;
@@ -262,7 +262,7 @@ export class WebSocket extends EventTarget {
     state.link?.attach?.(bytes);
   }
 
-  /** A copy of the value; null when there is none. */
+  /** A copy of the value; null when nothing was attached. */
   deserializeAttachment(): unknown {
     const { attachment } = this.#state;
     return attachment === undefined ? null : decodeAttachment(attachment);

@@ -15,7 +15,7 @@ export interface DeprecatedRoute {
 export type Change =
   /** The routes answer 410. */
   | { readonly kind: 'routes-gone' }
-  /** The routes answer 410; the same path with the other segment goes on. */
+  /** The routes answer 410; the same path with the other segment remains. */
   | { readonly kind: 'segment-renamed'; readonly from: string; readonly to: string }
   /** Responses of the routes leave the fields out; in requests they are ignored. */
   | { readonly kind: 'fields-gone'; readonly fields: readonly string[] }
@@ -30,7 +30,7 @@ export type Change =
 
 export interface Replacement {
   readonly text: string;
-  /** The route that takes over, where the specification names one. Its parameters are those of the deprecated path. */
+  /** The route that replaces it, where the specification names one. It has the parameters of the deprecated path. */
   readonly path?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The one place where the schedule shows in requests and answers: which are refused, what leaves them, what is announced. */
+/** The one place where the schedule shows in requests and answers: refused requests, fields removed from answers, and announcements. */
 
 import { isObject } from '../../quotas/schema/describe.js';
 import { isDnsCause } from '../http/codes.js';

@@ -1,4 +1,4 @@
-/** Turns a client's DNS record into the stored one, or reports what is wrong with it. */
+/** Turns a client's DNS record into the stored one, or reports its defects. */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { ApiError } from '../http/envelope.js';

@@ -58,7 +58,7 @@ export async function readBytes(
   return bytes;
 }
 
-/** @throws ApiError MEDIA_TYPE, BAD_JSON and those of `readBytes` */
+/** @throws ApiError MEDIA_TYPE, BAD_JSON and the errors of `readBytes` */
 export async function readJson(request: Request, limitBytes: number, limitMs: number): Promise<unknown> {
   checkJsonType(request);
   return parseJson(await readBytes(request, limitBytes, limitMs));
@@ -85,7 +85,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** @throws ApiError MEDIA_TYPE, UPLOAD_INVALID and those of `readBytes` */
+/** @throws ApiError MEDIA_TYPE, UPLOAD_INVALID and the errors of `readBytes` */
 export async function readForm(
   request: Request,
   limits: { readonly bytes: number; readonly ms: number; readonly parts: number },

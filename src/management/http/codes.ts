@@ -1,8 +1,7 @@
 /**
- * The one table of the codes that stand in `errors[].code` of the management API. A code never changes its meaning.
- * 1004 (DNS Validation Error), 1015 (rate limit) and the status and text of 413 come from the specification, whose full
- * catalog is not shown; the rest is this API's own: 1xxx the request, 2xxx the route, 3xxx authentication,
- * 4xxx the resource, 5xxx functions and what they bind, 8xxx the host, 9xxx the causes of a DNS validation error.
+ * The one table of the codes in `errors[].code` of the management API. A code never changes its meaning. 1004 (DNS Validation Error), 1015 (rate limit) and the
+ * status and text of 413 come from the specification, whose full catalog is not shown. The other codes belong to this API: 1xxx the request, 2xxx the route,
+ * 3xxx authentication, 4xxx the resource. The codes 5xxx concern functions and their bindings, 8xxx the host, and 9xxx the causes of a DNS validation error.
  */
 
 export const API_CODES = {

@@ -1,6 +1,6 @@
 /**
- * The elements of a JSON array, one at a time: a body of many megabytes as one value would stop everything else while it is parsed, and may take many times
- * its size. What an element may have besides its texts is bounded, so parsing one costs about as much as copying it.
+ * The elements of a JSON array, one at a time: a body of many megabytes as one value would stop everything else while it is parsed, and may take many times its
+ * size. The structure of an element is bounded, apart from its texts, so parsing one costs about as much as copying it.
  */
 import { ApiError } from './envelope.js';
 

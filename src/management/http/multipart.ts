@@ -1,6 +1,6 @@
 /**
- * The parts of a multipart/form-data body, from its bytes. A parser that makes an object of every part before the first is looked at takes half a minute for
- * 64 MiB of small ones; this one has bounds for what a part may be, and lets other work go on.
+ * The parts of a multipart/form-data body, from its bytes. A parser that makes an object of every part before the first is looked at takes half a minute for 64
+ * MiB of small ones; this one bounds the size of a part, and lets other work run in between.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7578 and, for the escapes of names, https://html.spec.whatwg.org/#multipart-form-data
  */
@@ -61,7 +61,7 @@ export async function readParts(
 async function endOfPart(bytes: Buffer, delimiter: Buffer, start: number, slices: Slices): Promise<number> {
   const searched = Buffer.concat([Buffer.from(CRLF), delimiter]);
   for (let at = start; at < bytes.length; at += SEARCHED_BYTES) {
-    // What begins in this piece may end in the next.
+    // A boundary that begins in this piece may end in the next.
     const found = bytes.subarray(at, at + SEARCHED_BYTES + searched.length - 1).indexOf(searched);
     if (found >= 0) return at + found;
     await slices.pause();

@@ -55,7 +55,7 @@ async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: 
 function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | ApiError {
   try {
     const headers = new Headers();
-    // The object `headers` leaves out what is repeated.
+    // The object `headers` drops repeated headers.
     const fields = fieldsOf(incoming);
     for (let at = 0; at + 1 < fields.length; at += 2) headers.append(fields[at] ?? '', fields[at + 1] ?? '');
     const method = incoming.method ?? 'GET';
@@ -70,7 +70,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | Ap
   }
 }
 
-/** Chunk by chunk as it is read. Cancelling leaves the socket open: the answer still has to go over it. */
+/** Chunk by chunk as it is read. Cancelling leaves the socket open: the answer must still go over it. */
 function bodyOf(incoming: IncomingMessage): globalThis.ReadableStream<Uint8Array> {
   const chunks = incoming.iterator({ destroyOnReturn: false });
   return new globalThis.ReadableStream<Uint8Array>(

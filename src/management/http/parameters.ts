@@ -53,7 +53,7 @@ export function parameterSchema(name: string): Parameter {
   return PARAMETERS[name] ?? foreign;
 }
 
-/** Describes what is wrong with a value of the path; null when it is valid. */
+/** Describes the defect of a value of the path; null when it is valid. */
 export function parameterProblem(name: string, value: string): string | null {
   const { pattern } = parameterSchema(name).schema;
   let expression = compiled.get(pattern);

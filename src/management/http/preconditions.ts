@@ -4,7 +4,7 @@ import { ApiError } from './envelope.js';
 
 /**
  * The conditions of a write on the record that it changes, evaluated under the lock of the record.
- * @param etag of the record as stored, undefined where there is none
+ * @param etag of the stored record, undefined when the record is missing
  * @throws ApiError PRECONDITION_FAILED
  */
 export function requireMatch(headers: Headers, etag: string | undefined): void {

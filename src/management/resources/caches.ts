@@ -1,4 +1,4 @@
-/** The caches of an account: what they keep, and what is to be forgotten. */
+/** The caches of an account: their contents, and purging. */
 
 import { normalPurge } from '../../bindings/cache/check-purge.js';
 import type { Context } from '../context.js';

@@ -3,9 +3,9 @@ import { requireMatch } from '../http/preconditions.js';
 import type { FunctionRecord } from '../state/stores.js';
 
 /**
- * Changes the function of the path, as its only writer. `work` gets its name and what is stored of it.
+ * Changes the function of the path, as its only writer. `work` gets its name and its stored record.
  *
- * @throws ApiError NOT_FOUND when there is none, and where it is not the one that the conditions of the request name
+ * @throws ApiError NOT_FOUND when the function is missing, and an error when the conditions of the request name another state
  */
 export function changeFunction<T>(
   context: Context,

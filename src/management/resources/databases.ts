@@ -1,4 +1,4 @@
-/** The SQL databases of an account: what is in them, their queries, exports, imports and migrations. */
+/** The SQL databases of an account: their contents, queries, exports, imports and migrations. */
 import type { SqlEngine, SqlInfo } from '../../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../../bindings/sql/host-sql.js';
 import { SQL_LIMITS } from '../../bindings/sql/limits.js';
@@ -47,7 +47,7 @@ export async function exportDatabase(context: Context): Promise<Reply> {
   return { result: null, raw: ReadableStream.from(await begun(engine.export())), mediaType: 'application/sql' };
 }
 
-/** What cannot be read at all is an answer with a status of its own. */
+/** A database that cannot be read at all gets an answer with a status of its own. */
 async function begun(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const iterator = source[Symbol.asyncIterator]();
   let first: IteratorResult<Uint8Array> | undefined = await iterator.next();
@@ -106,7 +106,7 @@ async function clientOf(context: Context): Promise<AccountSqlDatabase> {
   return client;
 }
 
-/** What the account's customer has written is what is wrong. */
+/** Reports errors of the customer's SQL as errors of the request body. */
 async function refusing<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

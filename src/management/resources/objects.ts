@@ -28,7 +28,7 @@ export async function listObjects(context: Context): Promise<Reply> {
 export async function deleteObject(context: Context): Promise<Reply> {
   const namespace = await namespaceOf(context);
   const id = param(context, 'object_id');
-  // Ids of another class are none of this one.
+  // Ids of other classes do not belong to this one.
   if (!isIdOf(namespace.id, id) || !(await directoryOf(context).delete(namespace, id))) {
     throw new ApiError('NOT_FOUND', `No object ${JSON.stringify(id)} of this class has stored anything`);
   }

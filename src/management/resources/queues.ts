@@ -117,7 +117,7 @@ async function sender(context: Context): Promise<AccountQueue> {
   return queue;
 }
 
-/** What the account's customer has written is what is wrong. */
+/** Reports errors in the customer's message as errors of the request body. */
 async function refusing(sent: Promise<unknown>): Promise<void> {
   try {
     await sent;

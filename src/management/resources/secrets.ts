@@ -37,7 +37,7 @@ export async function deleteSecret(context: Context): Promise<Reply> {
   });
 }
 
-/** The version that serves starts anew with the other secrets. */
+/** The serving version restarts with the other secrets. */
 async function change(
   context: Context,
   apply: (secrets: Map<string, string>, name: string) => { readonly result: unknown; readonly operation: RecordChange },

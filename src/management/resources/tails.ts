@@ -1,4 +1,4 @@
-/** What happens in an account, as server-sent events. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
+/** The events of an account, as server-sent events. @see https://html.spec.whatwg.org/multipage/server-sent-events.html */
 
 import { guarded } from '../../quotas/guarded.js';
 import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';

@@ -1,4 +1,4 @@
-/** What accounts have used by day and function, to bill by: as JSON, and as CSV. */
+/** The usage of accounts by day and function, for billing: as JSON, and as CSV. */
 
 import { usageCsv } from '../../usage/usage-csv.js';
 import { USAGE_BY } from '../../usage/usage-query.js';
@@ -12,7 +12,7 @@ import type { Principal } from '../state/tokens.js';
 
 const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' };
 
-/** The query of one account. Without days they are those of this month, today included. */
+/** The query of one account. Without days the query is for this month, today included. */
 export const USAGE_RANGE: ApiRoute['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
 
 /** The query of several accounts, by pages: each has a report of its own, which may be long. */
@@ -94,7 +94,7 @@ function rangeOf({ query: { from, to, by } }: Context): UsageRange {
   };
 }
 
-/** What the schema of the query cannot say, such as days that there are not. */
+/** Reports errors that the schema of the query cannot express, such as days that do not exist. */
 async function checked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

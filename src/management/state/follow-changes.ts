@@ -39,7 +39,7 @@ export class FollowChanges {
     for await (const { id, account, name } of this.#parts.stores.zones.below()) this.#zones.set(id, { account, name });
   }
 
-  /** Resolves when what was changed is in force, and never rejects. @param keys those that were written; undefined for any */
+  /** Resolves when the change is in force, and never rejects. @param keys the written keys; undefined for any */
   changed(keys: readonly string[] | undefined): Promise<void> {
     const zones = new Set<string>();
     const functions = new Map<string, readonly [account: string, name: string]>();
@@ -97,7 +97,7 @@ export class FollowChanges {
     await compression.restoreZone(stores, zone);
   }
 
-  /** As its only writer in this process, so that what it has under way is done. */
+  /** Holds the function's lock, so that changes in flight in this process are complete. */
   async #followFunction(account: string, name: string): Promise<void> {
     const { stores, functionStore, serving } = this.#parts;
     try {

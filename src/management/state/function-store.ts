@@ -207,7 +207,7 @@ export class FunctionStore {
   }
 
   /**
-   * Lets the host take the deployment, then writes. When writing fails, the host is given back what it had.
+   * Lets the host take the deployment, then writes. When writing fails, the host gets the previous deployment back.
    * @param write gets the startup time that the host measured
    */
   async activate(

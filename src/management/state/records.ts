@@ -98,7 +98,7 @@ export class Records<T> {
     return operations;
   }
 
-  /** Has the database forget what was written over. A store in memory, or a part of another database, has no such thing. */
+  /** Makes the database drop overwritten values. A store in memory, or a part of another database, has no such thing. */
   async compact(): Promise<void> {
     const storage: object = this.#storage;
     if (!('compactRange' in storage) || typeof storage.compactRange !== 'function') return;

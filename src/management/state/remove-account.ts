@@ -1,4 +1,4 @@
-/** What the management API keeps of an account that is removed. */
+/** Removes everything that the management API keeps for an account. */
 import { commit, type ManagementStorage, type RecordChange } from './records.js';
 import { Stores } from './stores.js';
 

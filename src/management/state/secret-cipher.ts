@@ -13,7 +13,7 @@ const SEALED = 'gcm:';
 export class SecretCipher {
   #key: Uint8Array | EdgeError;
 
-  /** @param key 32 bytes, or why there is none */
+  /** @param key 32 bytes, or the reason why the key is missing */
   constructor(key: Uint8Array | EdgeError) {
     this.#key = key;
   }

@@ -1,7 +1,7 @@
 /**
- * The key that secrets are sealed with: the owner's option, else a random one in a file of the storage directory. Opening seals what a
- * release stored as it is, and anew what was sealed with the file's key when the owner has given one. It can be killed at any point: the
- * key is on disk before anything is sealed with it, each record is replaced in one write, and what is left is done at the next opening.
+ * The key that secrets are sealed with: the owner's option, else a random one in a file of the storage directory. Opening seals secrets that an earlier release
+ * stored in the clear. When the owner has given a key, it seals secrets again that were sealed with the file's key. It can be killed at any point: the key is
+ * on disk before anything is sealed with it, each record is replaced in one write, and the next opening completes the rest.
  */
 
 import { EdgeError } from '../../quotas/errors.js';
@@ -17,7 +17,7 @@ const STATE = 'secrets-key';
 export interface SecretsKeyOptions {
   readonly stores: Stores;
   readonly cipher: SecretCipher;
-  /** The owner's; else that of the file. */
+  /** The owner's key; without it, the key in the file is used. */
   readonly given: Uint8Array | undefined;
   readonly keyStore: KeyStore;
   readonly onWarning: (error: Error) => void;
@@ -30,7 +30,7 @@ const openings = new WeakMap<ManagementStorage, Promise<void>>();
  * is called, and everything that needs a secret fails with EDGE_SECRETS_KEY until the key is back.
  */
 export function openSecrets(options: SecretsKeyOptions): Promise<void> {
-  // One after the other: two that write records anew could bring back what a caller has changed in between.
+  // One after the other: two openings that rewrite records could overwrite a change that a caller made in between.
   const before = openings.get(options.stores.storage) ?? Promise.resolve();
   const opening = before.catch(() => {}).then(() => open(options));
   openings.set(options.stores.storage, opening);

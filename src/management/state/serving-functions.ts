@@ -1,4 +1,4 @@
-/** What the host serves of the functions that the API keeps: to find out whether it is what is stored. */
+/** Remembers what the host serves for the API, so that it can be compared with the stored state. */
 import { createHash } from 'node:crypto';
 import type { FunctionDeployment, FunctionPort, FunctionTriggers } from '../ports.js';
 
@@ -13,7 +13,7 @@ interface Serving {
 /** The part of the host's interface by which functions come to serve and end. */
 export type ServingPort = Pick<FunctionPort, 'activate' | 'setTriggers' | 'remove'>;
 
-/** The port, with a note of what was done through it. */
+/** The port, which notes every change made through it. */
 export class ServingFunctions implements ServingPort {
   readonly #port: ServingPort;
   readonly #byKey = new Map<string, Serving>();
@@ -52,7 +52,7 @@ export class ServingFunctions implements ServingPort {
     return this.#byKey.has(keyOf(account, name));
   }
 
-  /** Lets the host serve what is stored; nothing happens where it does. Rejects with what the host has against it. */
+  /** Lets the host serve the stored deployment; nothing happens when it already does. Rejects with the host's errors. */
   async serve(deployment: FunctionDeployment): Promise<void> {
     const { account, name, triggers } = deployment;
     const serving = this.#byKey.get(keyOf(account, name));

@@ -46,7 +46,7 @@ export interface FunctionRecord {
   readonly consumers?: readonly WrittenConsumer[];
 }
 
-/** What is absent has its default. */
+/** Absent properties have their defaults. */
 export interface ScheduleRecord {
   readonly cron: string;
   readonly missed?: CronMissed;

@@ -22,7 +22,7 @@ const VALUE_BOUNDS: ElementBounds = {
   structureBytes: 4096,
 };
 const KEY_BOUNDS: ElementBounds = { elements: KV_LIMITS.bulkPairs, elementBytes: 8192, structureBytes: 4096 };
-/** Written at once: so many, or so many bytes of JSON. */
+/** A batch has at most this many pairs, or this many bytes of JSON. */
 const BATCH_PAIRS = 64;
 const BATCH_BYTES = 2 * 1024 * 1024;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
@@ -61,7 +61,7 @@ export async function deleteKeys(context: Context): Promise<Reply> {
   });
 }
 
-/** By key: of several for one key the last is what is left. @throws ApiError BAD_JSON, BODY_INVALID with the place of the first that is wrong */
+/** The elements by key: among several for one key the last one wins. @throws ApiError BAD_JSON, BODY_INVALID with the place of the first defect */
 async function checkedElements<N extends BodyName, Checked extends object>(
   { account, services: { bindings, functions } }: Context,
   body: Uint8Array,
@@ -112,7 +112,7 @@ function bytesOf({ value, base64 = false }: Bodies['KvPair']): Uint8Array {
 }
 
 /**
- * Writes what was checked, some at once. A key that could not be written does not end the others, but what concerns the namespace or the account does. Fails
+ * Writes the checked elements, some at once. A key that could not be written does not stop the others, but an error of the namespace or the account does. Fails
  * as the first has failed when none was written.
  */
 async function written<Checked extends JsonElement>(
