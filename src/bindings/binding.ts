@@ -121,7 +121,10 @@ export interface BindingBase<Shared = unknown> {
   endAccount?(shared: Shared, account: string): void;
   /** Ends what `share` has made, with the host. */
   closeShared?(shared: Shared): Promise<void>;
-  /** Restores the error of this binding with the code and the message, in another process; undefined when the code belongs to another one. */
+  /**
+   * Restores the error of this binding with the code and the message, in another process; undefined when the code belongs to another one. Codes are
+   * numbers: callers in an isolate do not learn of errors with other codes.
+   */
   errorFrom?(code: string | number, message: string): Error | undefined;
   /** The HTTP status of an error that is one of this binding; 500 for one that does not concern the caller. */
   errorStatus?(error: unknown): number | undefined;

@@ -2,6 +2,7 @@
 import type { ServiceBody } from '../bindings/service.js';
 import type { Channel } from '../protocol/channel.js';
 import { guarded } from '../quotas/guarded.js';
+import type { BindingErrors } from './remote/errors.js';
 import { bodyOf, OutgoingCall } from './remote/outgoing-call.js';
 import { sendBody } from './remote/send-body.js';
 
@@ -16,6 +17,8 @@ export interface ForwardedAnswer {
 /**
  * Rejects with the error that the other end has failed it with, with EDGE_SERVICES_LOST when the connection ends, and with the reason of `signal` when
  * that fires before the answer.
+ *
+ * @param errors the rows of the bindings whose errors the other end may fail it with. @default the bindings of the package
  */
 export async function forward(
   channel: Channel,
@@ -23,9 +26,10 @@ export async function forward(
   head: string,
   body: ServiceBody | null,
   signal?: AbortSignal,
+  errors?: BindingErrors,
 ): Promise<ForwardedAnswer> {
   signal?.throwIfAborted();
-  const call = new OutgoingCall(channel, head, bodyOf(body), kind);
+  const call = new OutgoingCall(channel, head, bodyOf(body), kind, errors);
   if (body !== null && !(body instanceof Uint8Array)) sendBody(channel, call, endedLate(body));
   const abort = guarded((): void => call.giveUp(signal?.reason));
   signal?.addEventListener('abort', abort, { once: true });

@@ -12,6 +12,7 @@ import { MAX_CALL_HEAD_BYTES } from '../../src/quotas/service-calls.js';
 import { createGuest } from '../guest/guest.js';
 import { ISOLATIONS, nextInvocation } from '../host/new-host.js';
 import { counterBinding } from './counter/counter-binding.js';
+import { CounterError, OVERFLOW } from './counter/counter-store.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const ROWS = fileURLToPath(new URL('test/bindings/counter/guest/bindings.ts', ROOT));
@@ -114,6 +115,13 @@ for (const services of MODES) {
     t.is((await (await fn.fetch('https://example.com/lines')).text()).split('\n').length, 45);
     t.is(await host.account('other').client(counterBinding, 'hits').add(1), 1);
     t.is((await new Response(await acme.client(counterBinding, 'few').lines()).text()).length, 0);
+  });
+
+  test(`errors of a binding of the host's own registry are instances of their class (${services})`, async t => {
+    const acme = hostIn(t, services).account('acme');
+    const overflow = { instanceOf: CounterError, code: OVERFLOW } as const;
+    await t.throwsAsync(acme.client(counterBinding, 'hits').add(2 ** 60), overflow);
+    await t.throwsAsync(acme.load(SOURCE, bound({ HITS: 'over', LARGE: 'large' })), overflow);
   });
 
   test(`a counter keeps its total when the host starts again (${services})`, async t => {

@@ -109,12 +109,13 @@ export class HostCore {
       ...(this.options.services === 'process' &&
         applicationClaims(async () => (await this.storage.openForUse()).objects)),
     };
-    this.remote = this.options.services === 'process' ? this.#createRemote(parts.servicesMain) : undefined;
+    const { registry = REGISTRY } = parts;
+    this.remote = this.options.services === 'process' ? this.#createRemote(registry, parts.servicesMain) : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
     this.#walls = new EngineWalls(this.options.sandbox, this.#warn);
     this.storage = this.#createStorage();
-    this.bindings = this.#createBindings(parts.registry ?? REGISTRY);
+    this.bindings = this.#createBindings(registry);
     this.#queues = new QueueDispatcher({ queues: id => this.bindings.directories.queues(id), warn: this.#warn });
     this.#counters = this.#createCounters();
     this.#budget = new HostBudget({ heapBytes, bufferBytes });
@@ -225,11 +226,12 @@ export class HostCore {
     return new HostBindings(registry, host, { isHere, link: remote.link });
   }
 
-  #createRemote(main: string | undefined): HostServices {
+  #createRemote(errors: BindingRegistry, main: string | undefined): HostServices {
     const { storage, connectionSlotRelease, usage, sandbox } = this.options;
     const access = { isStrict: sandbox === 'strict', onWarning: this.#warn };
     return new HostServices({
       directory: storage,
+      errors,
       ...(main !== undefined && { main }),
       hello: () => ({
         connectionSlotRelease,

@@ -37,6 +37,7 @@ import { ApplicationOpens, ApplicationSignal, ServicesOpens, ServicesSignal } fr
 import type { ServicesConnection } from '../../services/process/services-connection.js';
 import { ServicesProcess } from '../../services/process/services-process.js';
 import { DatabaseListeners } from '../../services/remote/database-listeners.js';
+import type { BindingErrors } from '../../services/remote/errors.js';
 import { leave } from '../../services/remote/outgoing-call.js';
 import { packValue } from '../../services/remote/packets.js';
 import { isLost, RemoteLink } from '../../services/remote/remote-link.js';
@@ -51,6 +52,8 @@ export interface HostServicesOptions {
   readonly directory: string;
   /** The program of the services process. @default that of the package */
   readonly main?: string;
+  /** Restores the errors of bindings that come from the services process. */
+  readonly errors: BindingErrors;
   readonly hello: () => Omit<ApplicationHello, 'seenChange'>;
   /** Once there is a process. Rejects when the directory may not be used. */
   readonly checkAccess: () => Promise<void>;
@@ -100,7 +103,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   #ready: Promise<void> = Promise.resolve();
   #channel: Channel | undefined;
   /** Calls of the application itself. */
-  readonly link = new RemoteLink(() => this.channel());
+  readonly link: RemoteLink;
   #connection: ServicesConnection | undefined;
   #isClosed = false;
   /** Set while the services do not know the names that functions answer. */
@@ -132,6 +135,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   constructor(options: HostServicesOptions) {
     this.#options = options;
+    this.link = new RemoteLink(() => this.channel(), options.errors);
     this.#process = new ServicesProcess(
       { directory: options.directory, ...(options.main !== undefined && { main: options.main }) },
       {
@@ -178,7 +182,11 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   /** The storage, as the host itself uses it. */
   openStore(): Promise<HostStore> {
-    return RemoteStore.open({ connection: () => this.channel(), changes: this.#databases });
+    return RemoteStore.open({
+      connection: () => this.channel(),
+      changes: this.#databases,
+      errors: this.#options.errors,
+    });
   }
 
   /** Opens the connections that a new cell inherits, one for each of its leases. To be awaited before the cell is created. */
@@ -497,7 +505,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   /** Resolves when its bindings can be used. */
   async #register(channel: Channel, fn: RemoteFunction): Promise<void> {
     const { head, body } = packValue(fn.record);
-    await forward(channel, ApplicationOpens.Function, head, body);
+    await forward(channel, ApplicationOpens.Function, head, body, undefined, this.#options.errors);
   }
 
   #asked(connection: number, invocation: number): void {

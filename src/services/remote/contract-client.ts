@@ -9,10 +9,10 @@ import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { ApplicationSignal } from '../messages.js';
 import { type AtEnd, type ContentAnswer, ReplyStatus, TRAILER, type WholeContent } from './calls.js';
-import { bodyOf, type CallReply, OutgoingCall } from './outgoing-call.js';
+import { bodyOf, type CallReply, type OutgoingCall } from './outgoing-call.js';
 import { packHead, packValue } from './packets.js';
 import { remoteContent, wholeContent } from './remote-content.js';
-import { isLost, type RemoteLink, resultOf } from './remote-link.js';
+import { isLost, type RemoteLink } from './remote-link.js';
 import { sendBody } from './send-body.js';
 
 const NOTHING = new Uint8Array(0);
@@ -87,7 +87,7 @@ async function callValue(call: RemoteCall, remote: RemoteMethods): Promise<unkno
   work?.charge(HOST_COSTS.callMs);
   const { head, body } = packValue([name, target.address, ...args]);
   const run = async (channel: Channel): Promise<unknown> => {
-    const outgoing = new OutgoingCall(channel, head, body);
+    const outgoing = link.begin(channel, head, body);
     if (signal === undefined) return answerOf(call, await outgoing.reply);
     const result = await untilStopped(call, channel, outgoing, signal);
     if (!signal.aborted) return result;
@@ -119,8 +119,8 @@ async function untilStopped(
 async function* readStream({ target, name, terms, args }: RemoteCall): AsyncGenerator<Uint8Array> {
   const { head, body } = packValue([name, target.address, ...args]);
   const reply = await target.link.retried(terms.isSafe === true, async channel => {
-    const answered = await new OutgoingCall(channel, head, body).reply;
-    await resultOf(answered);
+    const answered = await target.link.begin(channel, head, body).reply;
+    await target.link.resultOf(answered);
     return answered;
   });
   if (reply.body instanceof Uint8Array) yield reply.body;
@@ -148,7 +148,7 @@ async function write(call: RemoteCall, body: ServiceBody | null): Promise<unknow
   args[terms.body ?? 0] = body === null ? null : true;
   const head = packHead([name, target.address, ...args]);
   const channel = await target.link.channel();
-  const outgoing = new OutgoingCall(channel, head, bodyOf(body ?? NOTHING));
+  const outgoing = target.link.begin(channel, head, bodyOf(body ?? NOTHING));
   if (body !== null && !(body instanceof Uint8Array)) {
     const charged = work === undefined ? body : chargedBody(body, work, HOST_COSTS.sentMbMs);
     sendBody(channel, outgoing, charged, atEnd);
@@ -188,7 +188,7 @@ async function takeAtEnd(
 }
 
 async function answerOf({ target, terms, args, work }: RemoteCall, reply: CallReply): Promise<unknown> {
-  const value = await resultOf(reply);
+  const value = await target.link.resultOf(reply);
   const { engine, opened } = target;
   if (terms.opens === true && engine !== undefined)
     return value === null ? null : remoteEngine(target, engine, String(args[0]), value);

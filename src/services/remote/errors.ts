@@ -2,7 +2,7 @@
  * Errors between the two processes: an instance of the same class at the other end, with what callers read of it (name, message, code, and of
  * the EdgeError of a limit or a file the values). Causes cross too, since an operator reads them; stacks do not.
  */
-import { REGISTRY } from '../../bindings/registry.js';
+import type { BindingRegistry } from '../../bindings/registry.js';
 import { EdgeError, type ExceededLimit, isEdgeErrorCode, type SourceLocation } from '../../quotas/errors.js';
 
 interface ErrorFields {
@@ -13,6 +13,9 @@ interface ErrorFields {
   readonly location?: SourceLocation;
   readonly cause?: ErrorFields;
 }
+
+/** Restores the errors of bindings, each by its row. */
+export type BindingErrors = Pick<BindingRegistry, 'errorFrom'>;
 
 const MAX_CAUSES = 5;
 
@@ -30,10 +33,10 @@ export function encodeError(error: unknown, depth = 0): ErrorFields {
 }
 
 /** The other end is one of ours: its fields are what `encodeError` makes. */
-export function decodeError(value: unknown): Error {
+export function decodeError(value: unknown, errors: BindingErrors): Error {
   if (!isFields(value)) return new Error('An error that came from another process is malformed');
   const { name, message, code, limit, location } = value;
-  const cause = value.cause === undefined ? undefined : decodeError(value.cause);
+  const cause = value.cause === undefined ? undefined : decodeError(value.cause, errors);
   if (typeof code === 'string' && isEdgeErrorCode(code)) {
     return new EdgeError(code, message, {
       ...(cause !== undefined && { cause }),
@@ -41,7 +44,7 @@ export function decodeError(value: unknown): Error {
       ...(location !== undefined && { location }),
     });
   }
-  const ofBinding = code === undefined ? undefined : REGISTRY.errorFrom(code, message);
+  const ofBinding = code === undefined ? undefined : errors.errorFrom(code, message);
   const error = ofBinding ?? plainError(name, message);
   if (cause !== undefined) Object.defineProperty(error, 'cause', { value: cause, writable: true, configurable: true });
   if (code !== undefined && ofBinding === undefined) Object.assign(error, { code });

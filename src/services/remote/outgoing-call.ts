@@ -1,11 +1,12 @@
 /** One exchange of the control connection that this process has opened: its request, and the promise of its answer. */
+import { REGISTRY } from '../../bindings/registry.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ExchangeIo } from '../../protocol/exchange-io.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { ApplicationOpens } from '../messages.js';
-import { decodeError } from './errors.js';
+import { type BindingErrors, decodeError } from './errors.js';
 import { IncomingStream } from './incoming-stream.js';
 
 export interface CallReply {
@@ -21,6 +22,7 @@ export class OutgoingCall extends ExchangeIo {
   readonly reply: Promise<CallReply>;
   readonly #channel: Channel;
   readonly #exchange: Exchange;
+  readonly #errors: BindingErrors;
   #resolve: (reply: CallReply) => void = () => {};
   #reject: (error: unknown) => void = () => {};
   #stream: IncomingStream | undefined;
@@ -30,12 +32,14 @@ export class OutgoingCall extends ExchangeIo {
   /**
    * @param body one that is not bytes is to be sent by `sendBody`
    * @param kind @default a call of what the services process has for the application itself
+   * @param errors the rows of the bindings whose errors the call may fail with. @default the bindings of the package
    */
   constructor(
     channel: Channel,
     head: string,
     body: Uint8Array | 'stream' | null,
     kind: number = ApplicationOpens.Remote,
+    errors: BindingErrors = REGISTRY,
   ) {
     // A channel that is closed fails the exchange before anything listens to it.
     const { isClosed } = channel;
@@ -44,6 +48,7 @@ export class OutgoingCall extends ExchangeIo {
     super(exchange);
     this.#channel = channel;
     this.#exchange = exchange;
+    this.#errors = errors;
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -61,7 +66,10 @@ export class OutgoingCall extends ExchangeIo {
       this.#resolve({ status, head, body: body.length === 0 ? NOTHING : new Uint8Array(body) });
       return;
     }
-    this.#stream = new IncomingStream(this.#exchange, () => this.#failure ?? failureOf(this.#exchange.failReason));
+    this.#stream = new IncomingStream(
+      this.#exchange,
+      () => this.#failure ?? this.#failureOf(this.#exchange.failReason),
+    );
     this.#resolve({ status, head, body: this.#stream });
   }
 
@@ -72,7 +80,7 @@ export class OutgoingCall extends ExchangeIo {
 
   override onFail(reason: string): void {
     super.onFail(reason);
-    this.#end(this.#channel.isClosed ? endOf(this.#channel) : failureOf(reason));
+    this.#end(this.#channel.isClosed ? endOf(this.#channel) : this.#failureOf(reason));
   }
 
   /** The application gives the call up, and its promise rejects with this. Does nothing after the answer. */
@@ -81,6 +89,13 @@ export class OutgoingCall extends ExchangeIo {
     this.#isDone = true;
     this.#reject(error);
     this.cancel(error);
+  }
+
+  /** The error of which the other end has sent the text of `failureText`. */
+  #failureOf(reason: string): Error {
+    const [name = 'Error', message = '', code = ''] = reason.split('\n');
+    const fields = { name, message, ...(code !== '' && { code: /^\d+$/.test(code) ? Number(code) : code }) };
+    return decodeError(fields, this.#errors);
   }
 
   #end(failure: Error): void {
@@ -120,10 +135,4 @@ function endOf(channel: Channel): EdgeError {
 
 export function lostError(): EdgeError {
   return new EdgeError('EDGE_SERVICES_LOST', 'The connection to the services process was lost during the call');
-}
-
-/** The error of which the other end has sent the text of `failureText`. */
-function failureOf(reason: string): Error {
-  const [name = 'Error', message = '', code = ''] = reason.split('\n');
-  return decodeError({ name, message, ...(code !== '' && { code: /^\d+$/.test(code) ? Number(code) : code }) });
 }

@@ -3,6 +3,7 @@
  * the head, because a head is held until it is whole.
  */
 import { asBuffer } from '../../protocol/buffer-views.js';
+import type { BindingErrors } from './errors.js';
 import { decodeValue, type EncodedValue, encodeValue } from './values.js';
 
 export interface Packet {
@@ -50,9 +51,9 @@ export function packHead(value: unknown): string {
 }
 
 /** @throws TypeError or SyntaxError for what `packValue` does not make */
-export function unpackValue(head: string, body: Uint8Array): unknown {
+export function unpackValue(head: string, body: Uint8Array, errors?: BindingErrors): unknown {
   const length = longTextBytes(head);
-  return decodeValue(unpackText(head, body), body.subarray(length));
+  return decodeValue(unpackText(head, body), body.subarray(length), errors);
 }
 
 /** The text alone. */

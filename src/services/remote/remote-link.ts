@@ -1,8 +1,11 @@
 /** The application's calls of the services process, over whichever connection is the current one. */
 
+import { REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';
 import { errorCode } from '../../quotas/errors.js';
+import { ApplicationOpens } from '../messages.js';
 import { type CallArguments, type CallName, type CallResult, ReplyStatus, SAFE_CALLS } from './calls.js';
+import type { BindingErrors } from './errors.js';
 import { allBytes, type CallReply, OutgoingCall } from './outgoing-call.js';
 import { packHead, packValue, unpackValue } from './packets.js';
 
@@ -11,10 +14,16 @@ const NOTHING = new Uint8Array(0);
 export class RemoteLink {
   readonly #connection: () => Promise<Channel>;
   #channel: Channel | undefined;
+  /** The rows of the bindings whose errors the answers have. */
+  readonly errors: BindingErrors;
 
-  /** @param connection resolves with the current connection, and after it was lost with the next one */
-  constructor(connection: () => Promise<Channel>) {
+  /**
+   * @param connection resolves with the current connection, and after it was lost with the next one
+   * @param errors @default the bindings of the package
+   */
+  constructor(connection: () => Promise<Channel>, errors: BindingErrors = REGISTRY) {
     this.#connection = connection;
+    this.errors = errors;
   }
 
   /** The connection, when it is known and open. */
@@ -39,12 +48,25 @@ export class RemoteLink {
   /** As `call`, for a value that begins with the name of a call. */
   callValue(isSafe: boolean, value: readonly [name: string, ...args: unknown[]]): Promise<unknown> {
     const { head, body } = packValue(value);
-    return this.retried(isSafe, async channel => resultOf(await new OutgoingCall(channel, head, body).reply));
+    return this.retried(isSafe, async channel => this.resultOf(await this.begin(channel, head, body).reply));
   }
 
   /** A call whose result is of no interest. It begins before every call that is made on this connection later. @throws TypeError for long arguments */
   send<Name extends CallName>(channel: Channel, name: Name, ...args: CallArguments<Name>): void {
-    new OutgoingCall(channel, packHead([name, ...args]), null).reply.catch(() => {});
+    this.begin(channel, packHead([name, ...args]), null).reply.catch(() => {});
+  }
+
+  /** @param body one that is not bytes is to be sent by `sendBody` */
+  begin(channel: Channel, head: string, body: Uint8Array | 'stream' | null): OutgoingCall {
+    return new OutgoingCall(channel, head, body, ApplicationOpens.Remote, this.errors);
+  }
+
+  /** The result of a call that has no body beside it, or of one that has with its body left to the caller. */
+  async resultOf({ status, head, body }: CallReply): Promise<unknown> {
+    const bytes = status === ReplyStatus.ResultWithBody ? NOTHING : await allBytes(body);
+    const value = unpackValue(head, bytes, this.errors);
+    if (status === ReplyStatus.Error) throw value;
+    return value;
   }
 
   /** Runs `task` with the connection, and once more with the next one when that one was lost and the call is safe. */
@@ -61,11 +83,4 @@ export class RemoteLink {
 
 export function isLost(error: unknown): boolean {
   return errorCode(error) === 'EDGE_SERVICES_LOST';
-}
-
-/** The result of a call that has no body beside it, or of one that has with its body left to the caller. */
-export async function resultOf({ status, head, body }: CallReply): Promise<unknown> {
-  const value = unpackValue(head, status === ReplyStatus.ResultWithBody ? NOTHING : await allBytes(body));
-  if (status === ReplyStatus.Error) throw value;
-  return value;
 }

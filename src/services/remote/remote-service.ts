@@ -4,7 +4,8 @@ import type { Service, ServiceCall, ServiceReply } from '../../bindings/service.
 import type { Channel } from '../../protocol/channel.js';
 import { guarded } from '../../quotas/guarded.js';
 import { ReplyStatus, type ServiceAddress } from './calls.js';
-import { allBytes, bodyOf, type CallReply, OutgoingCall } from './outgoing-call.js';
+import type { BindingErrors } from './errors.js';
+import { allBytes, bodyOf, type CallReply } from './outgoing-call.js';
 import { CALLS_AT_ONCE, MAX_SERVICE_HEAD, unpackText, unpackValue } from './packets.js';
 import { isLost, type RemoteLink } from './remote-link.js';
 import { sendBody } from './send-body.js';
@@ -83,26 +84,27 @@ export class RemoteServices {
         `The arguments of ${method}() are ${head.length} characters of JSON; to another process they are at most ${MAX_SERVICE_HEAD}`,
       );
     }
-    const call = new OutgoingCall(channel, head, bodyOf(body));
+    const call = this.#link.begin(channel, head, bodyOf(body));
     if (body !== null && !(body instanceof Uint8Array)) sendBody(channel, call, body);
     channel.flushMany(CALLS_AT_ONCE);
-    if (signal === NEVER) return replyOf(await call.reply);
+    if (signal === NEVER) return replyOf(await call.reply, this.#link.errors);
     const abort = guarded((): void => call.giveUp(signal.reason));
     signal.addEventListener('abort', abort, { once: true });
     try {
-      return await replyOf(await call.reply);
+      return await replyOf(await call.reply, this.#link.errors);
     } finally {
       signal.removeEventListener('abort', abort);
     }
   }
 }
 
-function replyOf({ status, head, body }: CallReply): ServiceReply | Promise<ServiceReply> {
-  return status === ReplyStatus.ResultWithBody ? { head: JSON.parse(head), body } : wholeReply(status, head, body);
+function replyOf(reply: CallReply, errors: BindingErrors): ServiceReply | Promise<ServiceReply> {
+  const { status, head, body } = reply;
+  return status === ReplyStatus.ResultWithBody ? { head: JSON.parse(head), body } : wholeReply(reply, errors);
 }
 
-async function wholeReply(status: number, head: string, body: CallReply['body']): Promise<ServiceReply> {
+async function wholeReply({ status, head, body }: CallReply, errors: BindingErrors): Promise<ServiceReply> {
   const bytes = await allBytes(body);
-  if (status === ReplyStatus.Error) throw unpackValue(head, bytes);
+  if (status === ReplyStatus.Error) throw unpackValue(head, bytes, errors);
   return { head: JSON.parse(unpackText(head, bytes)) };
 }

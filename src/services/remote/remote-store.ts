@@ -12,6 +12,7 @@ import type { RecountedSum } from '../../storage/accounts/account-sums.js';
 import type { KeyStore } from '../../storage/files/key-file.js';
 import type { Locks } from '../../storage/records/keyed-mutex.js';
 import type { DatabaseChanges, HostStore, StoreDatabase, StoreRecords } from '../host-store.js';
+import type { BindingErrors } from './errors.js';
 import { MachineLocks } from './machine-locks.js';
 import { remoteDatabase } from './remote-level.js';
 import { RemoteLink } from './remote-link.js';
@@ -26,6 +27,8 @@ export interface RemoteStoreOptions {
   readonly connection: () => Promise<Channel>;
   /** Reports what other applications change. @default nothing */
   readonly changes?: DatabaseChanges;
+  /** The rows of the bindings whose errors the answers have. @default the bindings of the package */
+  readonly errors?: BindingErrors;
 }
 
 export class RemoteStore implements HostStore {
@@ -61,8 +64,8 @@ export class RemoteStore implements HostStore {
   }
 
   /** Rejects with the errors of `connection`, and with EDGE_SERVICES_LOST. */
-  static async open({ connection, changes }: RemoteStoreOptions): Promise<RemoteStore> {
-    const link = new RemoteLink(connection);
+  static async open({ connection, changes, errors }: RemoteStoreOptions): Promise<RemoteStore> {
+    const link = new RemoteLink(connection, errors);
     return new RemoteStore(link, changes, await link.call('store.describe'));
   }
 

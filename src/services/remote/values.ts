@@ -2,9 +2,10 @@
  * Values as JSON text. What JSON cannot carry stands in it as an object with the one key `$`: an array of its kind and what it is made from.
  * Bytes are not in the text: their length is, and they follow it, in the order in which they stand in the text.
  */
+import { REGISTRY } from '../../bindings/registry.js';
 import { asBuffer } from '../../protocol/buffer-views.js';
 import { objectFrom } from '../../quotas/host/chosen-names.js';
-import { decodeError, encodeError } from './errors.js';
+import { type BindingErrors, decodeError, encodeError } from './errors.js';
 
 export interface EncodedValue {
   readonly text: string;
@@ -19,12 +20,13 @@ export function encodeValue(value: unknown): EncodedValue {
 
 /**
  * @param bytes those that follow the text. The value has copies.
+ * @param errors the rows of the bindings whose errors the value may have. @default the bindings of the package
  * @throws TypeError for a text that `encodeValue` does not make
  */
-export function decodeValue(text: string, bytes: Uint8Array): unknown {
+export function decodeValue(text: string, bytes: Uint8Array, errors: BindingErrors = REGISTRY): unknown {
   // Most values have nothing that JSON cannot carry.
   const value: unknown = JSON.parse(text);
-  return text.includes('"$"') ? decode(value, new ByteReader(bytes)) : value;
+  return text.includes('"$"') ? decode(value, new ByteReader(bytes, errors)) : value;
 }
 
 function encode(value: unknown, bytes: Uint8Array[]): unknown {
@@ -89,7 +91,7 @@ function decodeSpecial(special: unknown, bytes: ByteReader): unknown {
   if (kind === 'bigint' && typeof from === 'string') return BigInt(from);
   if (kind === 'date') return new Date(typeof from === 'number' ? from : Number.NaN);
   if (kind === 'bytes' && typeof from === 'number') return bytes.take(from);
-  if (kind === 'error') return decodeError(decode(from, bytes));
+  if (kind === 'error') return decodeError(decode(from, bytes), bytes.errors);
   if (kind === 'object' && Array.isArray(from)) return fromEntries(from, bytes);
   throw malformed();
 }
@@ -99,10 +101,12 @@ function malformed(): TypeError {
 }
 
 class ByteReader {
+  readonly errors: BindingErrors;
   readonly #bytes: Buffer;
   #at = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, errors: BindingErrors) {
+    this.errors = errors;
     this.#bytes = asBuffer(bytes);
   }
 

@@ -459,7 +459,14 @@ export class Application implements ChannelOwner, CallsOwner {
         JSON.stringify(traceHeaders),
         JSON.stringify(args),
       ];
-      const answer = await forward(this.channel, ServicesOpens.Call, fields.join('\n'), body, signal);
+      const answer = await forward(
+        this.channel,
+        ServicesOpens.Call,
+        fields.join('\n'),
+        body,
+        signal,
+        this.#bindings.registry,
+      );
       const reply = { head: JSON.parse(answer.head), body: answer.body ?? null };
       return answer.status === 101 ? { ...reply, isOpen: true } : reply;
     };

@@ -4,7 +4,14 @@ import { hostPlatform } from '../../../src/bindings/host-client.js';
 import type { Service } from '../../../src/bindings/service.js';
 import { ServiceId } from '../../../src/bindings/service-id.js';
 import { createCounterClient } from './counter-client.js';
-import { COUNTERS_CONTRACT, type Counters, createCounters, type Totals } from './counter-store.js';
+import {
+  COUNTERS_CONTRACT,
+  CounterError,
+  type Counters,
+  createCounters,
+  OVERFLOW,
+  type Totals,
+} from './counter-store.js';
 
 /** The counters of each account. */
 interface AccountCounters {
@@ -43,8 +50,10 @@ export const counterBinding: NamedBinding<string, AccountCounters, CounterClient
     };
   },
   async prepare(_context, name) {
+    if (name === 'over') throw new CounterError(OVERFLOW, 'Counter "over" cannot be bound');
     if (name === 'none') throw new RangeError('Counter "none" cannot be bound');
   },
+  errorFrom: (code, message) => (code === OVERFLOW ? new CounterError(OVERFLOW, message) : undefined),
   open: ({ account, shared }, name) => counterService(shared.of(account), name),
   client: ({ account, shared }, name) => createCounterClient(hostPlatform(counterService(shared.of(account), name))),
 };

@@ -53,6 +53,19 @@ export interface Calls {
   onCall?: (name: string) => void;
 }
 
+/** An error of counters, which has a code of its own. */
+export class CounterError extends Error {
+  override readonly name = 'CounterError';
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export const OVERFLOW = 99_001;
+
 class StoredCounter implements Counter {
   readonly name: string;
   readonly id: string;
@@ -82,6 +95,7 @@ class StoredCounter implements Counter {
   async add(by: number, work?: CallWork): Promise<number> {
     this.#note('add');
     work?.charge(1);
+    if (!Number.isSafeInteger(this.#total + by)) throw new CounterError(OVERFLOW, `${by} is too much`);
     this.#total += by * this.#info.step;
     const total = this.#total;
     const taker = this.#taker;
