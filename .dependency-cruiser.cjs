@@ -22,7 +22,8 @@ const LAYERS = [
 const GUEST_MAY_IMPORT = [
   '^src/guest/',
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
-  '^src/bindings/(service-id|client-platform|needed-export)[.]ts$',
+  '^src/bindings/(client-platform|needed-export)[.]ts$',
+  '^src/quotas/service-calls[.]ts$',
   '^src/bindings/[^/]+/(client|client/client|types|calls|socket-calls|storage-calls|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
@@ -46,7 +47,7 @@ module.exports = {
         path: '^src/',
         pathNot: [
           '^src/protocol/',
-          '^src/(bindings/(service-id|needed-export)|quotas/(caller-context|guarded|host/host-share|service-calls))[.]ts$',
+          '^src/(bindings/needed-export|quotas/(caller-context|guarded|host/host-share|service-calls))[.]ts$',
         ],
       },
     },

@@ -6,7 +6,7 @@
 import type { AccountWork } from '../quotas/host/call-work.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
-import type { SubrequestKind } from '../quotas/service-calls.js';
+import type { ServiceId, SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { DirectoryContract } from './contract.js';
@@ -16,7 +16,6 @@ import type { ClientBodies } from './given/given-bodies.js';
 import type { NeededExport } from './needed-export.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
-import type { ServiceId } from './service-id.js';
 
 /** How the host treats the calls of one method. */
 export interface BindingMethod {

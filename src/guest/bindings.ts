@@ -2,8 +2,8 @@
 import { createBucketClient } from '../bindings/bucket/client/client.ts';
 import type { ClientPlatform } from '../bindings/client-platform.ts';
 import { createKvClient } from '../bindings/kv/client/client.ts';
-import { ServiceId } from '../bindings/service-id.ts';
 import { createSqlClient } from '../bindings/sql/client/client.ts';
+import { ServiceId } from '../quotas/service-calls.ts';
 import { createCallbacks } from './callbacks/client.ts';
 import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';

@@ -3,8 +3,9 @@
  * and at most one body, about which body-out.ts decides how it travels. The method of one that travels as a stream is followed by a space and the length of
  * the body, where that is known: the host refuses a body that has another one.
  */
-import type { ServiceId } from '../bindings/service-id.ts';
+
 import { Op } from '../isolate/ops/table.ts';
+import type { ServiceId } from '../quotas/service-calls.ts';
 import { type BodyToSend, goesWhole, outgoingLength, sendBody } from './body-out.ts';
 import { opString, takeBytes } from './bridge.ts';
 import { type CallListener, type GuestServiceCall, openCall } from './calls.ts';

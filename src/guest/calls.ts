@@ -1,6 +1,7 @@
 /** The calls of services that are open, each with what its answer is given to. */
-import type { ServiceId } from '../bindings/service-id.ts';
+
 import { BODY_NONE, Ev, Op } from '../isolate/ops/table.ts';
+import type { ServiceId } from '../quotas/service-calls.ts';
 import { errorFromText, onEvent, op, opNumber } from './bridge.ts';
 import { type CallSite, callSite } from './errors.ts';
 import { HostBody, stopSending } from './host-body.ts';

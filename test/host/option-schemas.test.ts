@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { NamedBinding } from '../../src/bindings/binding.js';
 import { REGISTRY } from '../../src/bindings/registry.js';
-import { ServiceId } from '../../src/bindings/service-id.js';
 import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { fileSchema } from '../../src/host/deploy/file-schema.js';
 import { HOST_OPTIONS } from '../../src/host/host-options.js';
@@ -16,6 +15,7 @@ import { HOST_S3_OPTIONS } from '../../src/host/s3-options.js';
 import { schemasOf } from '../../src/management/schemas.js';
 import { complaintAbout, makeAjv } from '../../src/quotas/schema/check.js';
 import { type JsonSchema, wholeNumber } from '../../src/quotas/schema/schema.js';
+import { ServiceId } from '../../src/quotas/service-calls.js';
 import { managedBindings } from '../../src/shapes/binding-shapes.js';
 import { newHost } from './new-host.js';
 

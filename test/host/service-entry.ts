@@ -1,7 +1,7 @@
 /** Services of a function as tests give them. */
 import { REGISTRY } from '../../src/bindings/registry.js';
 import type { Service } from '../../src/bindings/service.js';
-import type { ServiceId } from '../../src/bindings/service-id.js';
+import type { ServiceId } from '../../src/quotas/service-calls.js';
 import type { FunctionServices, ServiceEntry } from '../../src/services/calls/answer-call.js';
 
 /** The row of a service, with one binding of it: '' for a service that every function has. */

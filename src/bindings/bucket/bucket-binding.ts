@@ -1,8 +1,9 @@
 /** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
+
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
-import { ServiceId } from '../service-id.js';
 import { BUCKET_CONTRACT } from './contract.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
 import { BUCKET_ERRORS, BucketError, bucketErrorCode } from './errors.js';

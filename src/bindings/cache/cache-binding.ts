@@ -1,6 +1,7 @@
 /** The caches behind `caches` of functions, `account.caches` of the application and the listener's option `cache`. */
+
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
-import { ServiceId } from '../service-id.js';
 import { CACHE_CONTRACT } from './contract.js';
 import type { CacheEngine } from './engine.js';
 import { cacheService } from './service.js';

@@ -1,8 +1,8 @@
 /** Functions of the application as a binding: `load(source, { bindings: { APP: { async lookup(args, context) { ... } } } })`. */
 import { native, record } from '../../quotas/schema/schema.js';
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, NamedBinding } from '../binding.js';
 import { UNTIMED } from '../given/given-bodies.js';
-import { ServiceId } from '../service-id.js';
 import { CallbackGate } from './callback-gate.js';
 import { callbackService, callbacksOf } from './callback-service.js';
 import { CALL, MAX_VALUE_BYTES } from './calls.js';

@@ -1,6 +1,7 @@
 /** Outgoing fetch as a service that every function has. All functions of a host share its sockets, its address policy and its resolver. */
+
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
-import { ServiceId } from '../service-id.js';
 import { createEgress, type Egress, type EgressSettings } from './egress.js';
 import { egressService } from './egress-service.js';
 import { needsApplication } from './needs-application.js';

@@ -2,9 +2,9 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { whyNotJson } from '../../quotas/schema/json-value.js';
 import { anything, object, record, refined, type Schema, text, union } from '../../quotas/schema/schema.js';
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { FunctionContext, ImplicitBinding, NamedBinding } from '../binding.js';
 import type { Service } from '../service.js';
-import { ServiceId } from '../service-id.js';
 import { CALL, FETCH } from './calls.js';
 import type { ServiceTarget } from './types.js';
 

@@ -1,8 +1,9 @@
 /** Key-value namespaces as a binding: `env.SESSIONS` of a function, `host.kv('sessions')` of the application. */
+
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
-import { ServiceId } from '../service-id.js';
 import { AccountDirectories } from '../stored/account-directories.js';
 import { KV_CONTRACT } from './contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';

@@ -1,9 +1,9 @@
 /** Stateful objects as a binding: `load(source, { objects: { ROOM: 'ChatRoom' } })` is `env.ROOM.getByName('lobby')` in the function. */
 import { EdgeError } from '../../quotas/errors.js';
 import { object, type Schema, text, union } from '../../quotas/schema/schema.js';
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { NamedBinding } from '../binding.js';
 import { CALL, FETCH } from '../function/calls.js';
-import { ServiceId } from '../service-id.js';
 import type { GuestObjectsConfig } from './calls.js';
 import { namespaceKey } from './object-id.js';
 import type { ObjectsTarget } from './types.js';

@@ -1,7 +1,7 @@
 /** The sleeping WebSockets of stateful objects as a service that every function has: it reaches those of the function's own objects, and no others. */
 import { EdgeError } from '../../quotas/errors.js';
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { ImplicitBinding } from '../binding.js';
-import { ServiceId } from '../service-id.js';
 import { JOIN, LIST, SEND } from './socket-calls.js';
 
 const HEAD_BYTES = 8 * 1024;

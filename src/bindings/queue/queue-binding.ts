@@ -2,9 +2,9 @@
 
 import { EdgeError } from '../../quotas/errors.js';
 import { objectOf, type Schema, union, wholeNumber } from '../../quotas/schema/schema.js';
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
-import { ServiceId } from '../service-id.js';
 import type { QueueDirectory, QueueEngine } from './broker.js';
 import type { GuestQueueConfig } from './calls.js';
 import { QUEUE_CONTRACT } from './contract.js';

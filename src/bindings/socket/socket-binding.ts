@@ -1,9 +1,9 @@
 /** TCP sockets (`connect()` of `edgehost:sockets`) as a service that every function has, under the address policy of outgoing requests. */
 
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { needsApplication } from '../egress/needs-application.js';
 import type { OutboundHandler } from '../egress/outbound-transport.js';
-import { ServiceId } from '../service-id.js';
 import { CONNECT, FINISH, START_TLS } from './calls.js';
 import { Dialer, type DialerOptions } from './dialer.js';
 import { type SocketShare, socketService } from './socket-service.js';

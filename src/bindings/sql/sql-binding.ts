@@ -1,8 +1,9 @@
 /** SQL databases as a binding: `env.DB` of a function, `host.sql('main')` of the application. */
+
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
-import { ServiceId } from '../service-id.js';
 import { SQL_CONTRACT } from './contract.js';
 import type { SqlDirectory, SqlEngine } from './engine.js';
 import { SQL_ERRORS, SqlError, sqlErrorStatus } from './errors.js';

@@ -1,8 +1,9 @@
 /** Outgoing WebSockets as a service that every function has, under the address policy of outgoing requests. */
+
+import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { needsApplication } from '../egress/needs-application.js';
 import type { OutboundHandler } from '../egress/outbound-transport.js';
-import { ServiceId } from '../service-id.js';
 import type { DialerOptions } from '../socket/dialer.js';
 import { SocketOpener } from './opener.js';
 import { type WebSocketShare, webSocketService } from './websocket-service.js';

@@ -1,6 +1,6 @@
 /** The parts of this realm that the clients of bindings use: calls of their service, and classes. */
 import type { ClientPlatform } from '../../bindings/client-platform.ts';
-import type { ServiceId } from '../../bindings/service-id.ts';
+import type { ServiceId } from '../../quotas/service-calls.ts';
 import { BINDINGS } from '../bindings.ts';
 import { type BodyToSend, goesWhole, takeOutgoing } from '../body-out.ts';
 import { callService } from '../call-service.ts';

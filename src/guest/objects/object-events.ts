@@ -2,9 +2,9 @@
 import type { ReceivedCall } from '../../bindings/function/calls.ts';
 import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
 import type { SocketEventHead } from '../../bindings/objects/socket-calls.ts';
-import { ServiceId } from '../../bindings/service-id.ts';
 import { CloseCode } from '../../bindings/websocket/calls.ts';
 import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
+import { ServiceId } from '../../quotas/service-calls.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent, op } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';

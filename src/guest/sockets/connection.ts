@@ -2,9 +2,10 @@
  * The connection behind a socket: a call of the service of the host process, whose body carries sent bytes and whose answer carries received ones. Both bodies
  * stay in use when TLS takes the connection over, which then belongs to another socket.
  */
-import { ServiceId } from '../../bindings/service-id.ts';
+
 import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from '../../bindings/socket/calls.ts';
 import { BODY_STREAM } from '../../isolate/ops/table.ts';
+import { ServiceId } from '../../quotas/service-calls.ts';
 import { writeAll } from '../body-out.ts';
 import { callOpen, callService, type MadeCall } from '../call-service.ts';
 import type { CallListener } from '../calls.ts';

@@ -2,7 +2,7 @@
  * `caches`: the default cache of the account, and those that are opened by name. The service in the host process decides which responses are stored, and for
  * how long. @see https://w3c.github.io/ServiceWorker/#cache-interface
  */
-import { ServiceId } from '../../bindings/service-id.ts';
+import { ServiceId } from '../../quotas/service-calls.ts';
 import { type BodyToSend, takeOutgoing } from '../body-out.ts';
 import { callService } from '../call-service.ts';
 import type { HostBody } from '../host-body.ts';

@@ -1,5 +1,5 @@
 /** The connection of `new WebSocket(url)`. @see https://websockets.spec.whatwg.org/#dom-websocket-websocket */
-import { ServiceId } from '../../bindings/service-id.ts';
+import { ServiceId } from '../../quotas/service-calls.ts';
 import { callOpen } from '../call-service.ts';
 import type { CallListener } from '../calls.ts';
 import { jsonParse, jsonStringify, stringIndexOf, stringSlice, stringToLowerCase } from '../primordials.ts';

@@ -1,7 +1,7 @@
 /** Sockets in responses: of the answer to a request that asks for one, and of the answer to a fetch. */
 import { JOIN } from '../../bindings/objects/socket-calls.ts';
-import { ServiceId } from '../../bindings/service-id.ts';
 import { Op } from '../../isolate/ops/table.ts';
+import { ServiceId } from '../../quotas/service-calls.ts';
 import { op } from '../bridge.ts';
 import { callOpen } from '../call-service.ts';
 import type { CallListener } from '../calls.ts';

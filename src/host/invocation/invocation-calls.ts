@@ -1,10 +1,10 @@
 /** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
 import type { CallChain, CallOrigin } from '../../bindings/service.js';
-import { ServiceId } from '../../bindings/service-id.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import { detached } from '../../quotas/guarded.js';
+import { ServiceId } from '../../quotas/service-calls.js';
 import { type AccountingPort, InvocationAccounting } from '../../services/calls/accounting.js';
 import { answerCall } from '../../services/calls/answer-call.js';
 import type { InvocationRecord } from './invocation-record.js';

@@ -2,7 +2,7 @@
  * The invocations that are open in an isolate, and the calls that they make: how each is delivered to the guest, what the guest does with it, and how
  * it ends.
  */
-import type { ServiceId } from '../../bindings/service-id.js';
+
 import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { IdTable } from '../../protocol/id-table.js';
@@ -16,6 +16,7 @@ import {
   STALLED_REASON,
 } from '../../protocol/messages.js';
 import { meteredKind } from '../../protocol/metered-kind.js';
+import type { ServiceId } from '../../quotas/service-calls.js';
 import { errorText, GuestExchange } from '../guest-exchange.js';
 import { EndedInvocations } from '../invocations/ended-invocations.js';
 import { OWN } from '../invocations/held-work.js';

@@ -1,7 +1,7 @@
 /** Ops that answer invocations, make calls to services and move bodies. They check the form of arguments; all policies are the host's. */
-import { isServiceId, type ServiceId } from '../../bindings/service-id.js';
+
 import { QueueWord } from '../../protocol/messages.js';
-import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
+import { isServiceId, MAX_CALL_HEAD_BYTES, type ServiceId } from '../../quotas/service-calls.js';
 import { errorText, type GuestExchange } from '../guest-exchange.js';
 import { checkedInteger, checkedText, copyIn, copyOut, guestByteLength, OpError, optionalText } from './arguments.js';
 import type { MessageReader } from './message-reader.js';

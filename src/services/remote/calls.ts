@@ -3,9 +3,9 @@
  * head is `[name, ...arguments]`, and the answer is the result, or the error.
  */
 
-import type { ServiceId } from '../../bindings/service-id.js';
 import type { EdgeErrorCode } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { ServiceId } from '../../quotas/service-calls.js';
 import type { StoredSum } from '../../storage/accounts/account-sum.js';
 import type { RecountedSum } from '../../storage/accounts/account-sums.js';
 import type { LevelOperation } from '../../storage/records/level-database.js';

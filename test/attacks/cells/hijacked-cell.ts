@@ -5,7 +5,6 @@
  */
 import { Socket } from 'node:net';
 import process from 'node:process';
-import { ServiceId } from '../../../src/bindings/service-id.js';
 import { Control, type LeaseDescriptors, parseStart } from '../../../src/pool/control.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
@@ -13,6 +12,7 @@ import { FrameType, HEADER_BYTES } from '../../../src/protocol/frame-layout.js';
 import { FrameWriter } from '../../../src/protocol/frame-writer.js';
 import { HostOpens, QUEUE_WORD_BYTES, SignalKind } from '../../../src/protocol/messages.js';
 import { descriptorTransport, socketTransport } from '../../../src/protocol/transport.js';
+import { ServiceId } from '../../../src/quotas/service-calls.js';
 import { call } from './call.js';
 import { answerCall, pipelines } from './pipelines.js';
 

@@ -2,10 +2,11 @@
  * Calls of functions by a cell that was taken over, which go on by results and stubs that are not there, that are those of others, or that never come; and
  * the answers of such a cell to calls of its own function.
  */
-import { ServiceId } from '../../../src/bindings/service-id.js';
+
 import type { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { SignalKind } from '../../../src/protocol/messages.js';
+import { ServiceId } from '../../../src/quotas/service-calls.js';
 import { call } from './call.js';
 
 /** What waits for a result that never comes is given up by then. */

@@ -2,7 +2,7 @@
 import type { NamedBinding } from '../../../src/bindings/binding.js';
 import { hostPlatform } from '../../../src/bindings/host-client.js';
 import type { Service } from '../../../src/bindings/service.js';
-import { ServiceId } from '../../../src/bindings/service-id.js';
+import { ServiceId } from '../../../src/quotas/service-calls.js';
 import { createCounterClient } from './counter-client.js';
 import {
   COUNTERS_CONTRACT,

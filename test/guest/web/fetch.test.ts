@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import test from 'ava';
-import { ServiceId } from '../../../src/bindings/service-id.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { HostOpens } from '../../../src/protocol/messages.js';
+import { ServiceId } from '../../../src/quotas/service-calls.js';
 import { IGNORES_ALL } from '../../pool/host/fake-isolate.js';
 import { createGuest, handler, inGuest, readBody } from '../guest.js';
 

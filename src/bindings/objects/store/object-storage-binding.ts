@@ -1,6 +1,7 @@
 /** The storage of stateful objects as a service that every function has: it reaches the objects of the function's own classes, and no others. */
+
+import { ServiceId } from '../../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../../binding.js';
-import { ServiceId } from '../../service-id.js';
 import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-calls.js';
 import { OBJECT_STORAGE_CONTRACT } from './contract.js';
 import { type ObjectDirectory, objectDirectory } from './object-directory.js';

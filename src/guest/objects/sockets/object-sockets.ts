@@ -8,9 +8,9 @@ import {
   SOCKET_LIMITS,
   SocketEntry,
 } from '../../../bindings/objects/socket-calls.ts';
-import { ServiceId } from '../../../bindings/service-id.ts';
 import { RecordKind } from '../../../bindings/websocket/calls.ts';
 import { Op } from '../../../isolate/ops/table.ts';
+import { ServiceId } from '../../../quotas/service-calls.ts';
 import { op } from '../../bridge.ts';
 import { callNow } from '../../call-service.ts';
 import {

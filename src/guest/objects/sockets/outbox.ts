@@ -4,7 +4,7 @@
  * when that invocation ends without answering with it.
  */
 import { ENTRY_HEAD_BYTES, SEND, SocketEntry } from '../../../bindings/objects/socket-calls.ts';
-import { ServiceId } from '../../../bindings/service-id.ts';
+import { ServiceId } from '../../../quotas/service-calls.ts';
 import { callNow } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
 import { resume } from '../../events/resume.ts';

@@ -12,7 +12,7 @@ import {
   TO_KEY,
   WRITE,
 } from '../../../bindings/objects/storage-calls.ts';
-import { ServiceId } from '../../../bindings/service-id.ts';
+import { ServiceId } from '../../../quotas/service-calls.ts';
 import { callService, callServiceBlocking } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
 import type { HostBody } from '../../host-body.ts';

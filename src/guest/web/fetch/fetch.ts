@@ -1,7 +1,7 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
 import type { CalledObject } from '../../../bindings/objects/calls.ts';
-import { ServiceId } from '../../../bindings/service-id.ts';
 import { Op } from '../../../isolate/ops/table.ts';
+import { ServiceId } from '../../../quotas/service-calls.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
 import { op } from '../../bridge.ts';
 import { callOpen, callService } from '../../call-service.ts';
