@@ -1,6 +1,6 @@
-// Bundles what an application, the command line and the services process begin with into dist/src/bundle: index.js, cli.js and services.js, with what they
+// Bundles what an application, the command line and the backend process begin with into dist/src/bundle: index.js, cli.js and services.js, with what they
 // share, and what is loaded later, in files beside them. As 600 modules one by one the package costs an application 0.4 s of CPU at its start, and the
-// services process, whose start all of its applications wait for when it was lost, 0.2 s (Node 20.20). One build for the three, so that each class is there
+// backend process, whose start all of its applications wait for when it was lost, 0.2 s (Node 20.20). One build for the three, so that each class is there
 // once in a process.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';

@@ -14,7 +14,7 @@ import { answerMessages } from './answer-messages.js';
 const [storage = '', mode = '', SINK = '', SOURCE = '', CODED = ''] = process.argv.slice(2);
 const host = new EdgeHost({
   storage,
-  services: mode === 'process' ? 'process' : 'inline',
+  backend: mode === 'process' ? 'process' : 'inline',
   warmCells: 0,
   egress: { allow: ['127.0.0.0/8'] },
 });
@@ -54,7 +54,7 @@ answerMessages(
     /** Milliseconds of CPU time that the main thread has used. */
     clock: async () => mainThreadClock(process.pid).usedMs,
     pids: async () => ({
-      services: host.health().services?.pid ?? null,
+      services: host.health().backend?.pid ?? null,
       cells: host.health().cells.flatMap(({ pid }) => pid ?? []),
     }),
   },

@@ -25,7 +25,7 @@ function startWorkers(): void {
 }
 
 async function serve(): Promise<void> {
-  const host = new EdgeHost({ storage, services: mode === 'process' ? 'process' : 'inline', warmCells: 0 });
+  const host = new EdgeHost({ storage, backend: mode === 'process' ? 'process' : 'inline', warmCells: 0 });
   const fn = await host.load(STORING_FUNCTION, { buckets: { FILES: 'files' } });
   for (let at = 0; at < 4; at++) await host.bucket('files').put(`key-${at}`, 'v'.repeat(1024));
   await (await fn.fetch('https://example.com/none')).text();

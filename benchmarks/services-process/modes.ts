@@ -22,7 +22,7 @@ export async function startSubjects(context: BenchmarkContext): Promise<Readonly
 }
 
 async function startSubject(context: BenchmarkContext, mode: Mode): Promise<Subject> {
-  const host = startHost(context, { storage: join(context.folder, `calls-${mode}`), services: mode });
+  const host = startHost(context, { storage: join(context.folder, `calls-${mode}`), backend: mode });
   const fn = await host.load(STORING_FUNCTION, { buckets: { FILES: 'files' } });
   const bucket = host.bucket('files');
   const value = 'v'.repeat(VALUE_BYTES);

@@ -88,7 +88,7 @@ export async function ofFunctions(context: BenchmarkContext): Promise<Figure[]> 
 export async function ofTheApplication(context: BenchmarkContext): Promise<Figure[]> {
   const { seconds } = context;
   const subjects = await startSubjects(context);
-  const servicesPid = subjects.process.host.health().services?.pid ?? 0;
+  const servicesPid = subjects.process.host.health().backend?.pid ?? 0;
   const costs = { application: { inline: [] as number[], process: [] as number[] }, services: [] as number[] };
   let serial = 0;
   const value = 'v'.repeat(VALUE_BYTES);

@@ -19,9 +19,9 @@ export const servicesProcess: Benchmark = {
   name: 'services-process',
   isOptional: true,
   measures:
-    "`services: 'process'`: calls of buckets by functions and by the application, one request, bodies of 64 MB over HTTP, two applications of a cluster, and a route of the application itself, asked 200 times a second beside each program of `neighbours`.",
+    "`backend: 'process'`: calls of buckets by functions and by the application, one request, bodies of 64 MB over HTTP, two applications of a cluster, and a route of the application itself, asked 200 times a second beside each program of `neighbours`.",
   floor:
-    "`services: 'inline'` in the same rounds; LevelDB with `sync` for put; for the route, the same without the program.",
+    "`backend: 'inline'` in the same rounds; LevelDB with `sync` for put; for the route, the same without the program.",
   programs: [...Object.keys(PARTS), ...[...PROGRAMS, ...FLOODS].map(({ name }) => name)],
   async run(context) {
     const figures: Figure[] = [];

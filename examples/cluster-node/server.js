@@ -46,11 +46,11 @@ function startWorkers() {
 }
 
 async function serve() {
-  const host = new EdgeHost({ storage: STORAGE, services: 'process' });
+  const host = new EdgeHost({ storage: STORAGE, backend: 'process' });
   host.on('warning', error => console.error(`${error.code}: ${error.message}`));
   // Ctrl-C reaches the workers too, but it is the first process that ends them.
   process.on('SIGINT', () => {});
-  // With the first worker that comes here the services process begins.
+  // With the first worker that comes here the backend process begins.
   await host.openStorage();
   const acme = host.account('acme');
   const notes = await acme.load(NOTES, { name: 'notes', buckets: { NOTES: 'notes' } });

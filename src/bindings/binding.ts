@@ -26,7 +26,7 @@ export interface BindingMethod {
    * @default CALL_HEAD_BYTES, 32 KiB
    */
   readonly headBytes?: number;
-  /** A call changes nothing: it is made again when the process of the services was lost during it. @default false */
+  /** A call changes nothing: it is made again when the backend process was lost during it. @default false */
   readonly isSafe?: true;
   /**
    * A call goes on with an earlier one, with which it was counted, and is no subrequest of its own. What it costs is charged as CPU time, which bounds
@@ -110,7 +110,7 @@ export interface BindingBase<Shared = unknown> {
    */
   isInApplication?(options: unknown): boolean;
   /**
-   * The contract by which a host with `services: 'process'` uses an account's `shared.of(account)`, which is in the services process.
+   * The contract by which a host with `backend: 'process'` uses an account's `shared.of(account)`, which is in the backend process.
    * @default the host does not use it
    */
   readonly directory?: DirectoryContract;

@@ -261,7 +261,7 @@ export class Account implements BindingClients {
    * stored bytes than it may now have, they stay, and no more are accepted.
    *
    * Rejects like `host.account()` for options that are not valid, and with EDGE_NAME_TAKEN for zones of another account. Rejects with EDGE_NAME_DENIED when a
-   * function has a route outside of the new zones. In these cases nothing has changed. With `services: 'process'` it resolves when all applications on the
+   * function has a route outside of the new zones. In these cases nothing has changed. With `backend: 'process'` it resolves when all applications on the
    * storage have the options. After EDGE_SERVICES_LOST only this application has them: repeat the call.
    */
   async update(update: AccountUpdate): Promise<void> {

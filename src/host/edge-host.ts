@@ -54,11 +54,11 @@ export interface HostHealth extends CellsHealth {
   readonly storage: { readonly location: string; readonly isOpen: boolean };
   /**
    * Layers around the engines of SQL, which run customers' statements in processes of their own with either isolation; undefined before the first of
-   * them. With services 'process' they are the layers around the engines of the services process.
+   * them. With `backend: 'process'` they are the layers around the engines of the backend process.
    */
   readonly sqlSandbox: SandboxState | undefined;
-  /** The process of the services (option `services`), whose id is undefined while there is none; undefined with 'inline'. */
-  readonly services: { readonly pid: number | undefined } | undefined;
+  /** The backend process (option `backend`), whose id is undefined while there is none; undefined with 'inline'. */
+  readonly backend: { readonly pid: number | undefined } | undefined;
   readonly isClosed: boolean;
 }
 
@@ -105,7 +105,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
   /**
    * Ends an account: its open invocations end with EDGE_ACCOUNT_REMOVED, its functions are unloaded, and its routes, crons, zones and API tokens are free.
    * Its handles (functions, buckets, the `Account`) are refused with EDGE_ACCOUNT_REMOVED from the call on, also when there is another account of the
-   * same id. With `services: 'process'` that holds for all applications on the storage. Resolves when nothing of it runs and, with `deleteData`, an account
+   * same id. With `backend: 'process'` that holds for all applications on the storage. Resolves when nothing of it runs and, with `deleteData`, an account
    * of the same id has nothing of its data; that is deleted in the background then, and over restarts.
    *
    * Rejects with EDGE_ACCOUNT_REMOVED when there is no such account, unless `deleteData` is to delete what one has left in the storage; and with the errors of
@@ -207,7 +207,7 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
       ...cells.health,
       sqlSandbox: this.#core.sqlSandbox,
       storage: { location: storage.location, isOpen: storage.isOpen },
-      services: remote && { pid: remote.pid },
+      backend: remote && { pid: remote.pid },
       isClosed,
     };
   }

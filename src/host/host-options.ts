@@ -57,7 +57,7 @@ export interface EdgeHostOptions {
    * Where services (buckets, outgoing fetch, ...) and the storage run. 'process': in a process of their own, one for each storage directory, which several
    * applications can share; 'inline': in this one, as it must be with storage ':memory:', isolation 'thread' and the option now. @default 'inline'
    */
-  readonly services?: 'inline' | 'process';
+  readonly backend?: 'inline' | 'process';
   /**
    * The sandbox of the operating system around a cell. 'auto' uses the best one that works here, and reports missing layers by a `warning` event. 'strict'
    * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls. 'off' uses none.
@@ -206,7 +206,7 @@ export const HOST_OPTIONS: Schema<EdgeHostOptions> = objectOf<EdgeHostOptions>({
   'zonePlan?': choice(ZONE_PLANS),
   'limits?': LIMIT_OVERRIDES,
   'isolation?': choice(['process', 'thread']),
-  'services?': choice(['inline', 'process']),
+  'backend?': choice(['inline', 'process']),
   'sandbox?': SANDBOX,
   'maxIsolates?': wholeNumber(1, 100_000),
   'maxIsolatesPerAccount?': wholeNumber(1, 1000),
@@ -247,10 +247,11 @@ export type ResolvedHostOptions = Readonly<
 };
 
 export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostOptions {
+  checkFormerNames(options);
   checkOptions('new EdgeHost()', options, HOST_OPTIONS);
   checkPackageManager();
   checkIsolation(options);
-  checkServices(options);
+  checkBackend(options);
   const { quotas, usage, ...given } = givenOf(options);
   return Object.freeze({
     storage: './.edgehost',
@@ -258,7 +259,7 @@ export function resolveHostOptions(options: EdgeHostOptions = {}): ResolvedHostO
     zonePlan: undefined,
     limits: {},
     isolation: 'process',
-    services: 'inline',
+    backend: 'inline',
     sandbox: 'auto',
     maxIsolates: 256,
     maxIsolatesPerAccount: 16,
@@ -309,9 +310,17 @@ function checkPackageManager(): void {
   );
 }
 
-/** A process of services has a directory, and connections that only processes inherit. */
-function checkServices({ services, storage, isolation, now }: EdgeHostOptions): void {
-  if (services !== 'process') return;
+/** The option `backend` once had a name that load() has for something else. @throws TypeError */
+function checkFormerNames(options: object | null): void {
+  if (options === null || !Object.hasOwn(options, 'services')) return;
+  throw new TypeError(
+    'new EdgeHost() has no option "services": its name is backend, while services of load() are service bindings',
+  );
+}
+
+/** A backend process has a directory, and connections that only processes inherit. */
+function checkBackend({ backend, storage, isolation, now }: EdgeHostOptions): void {
+  if (backend !== 'process') return;
   const why =
     storage === ':memory:'
       ? "storage ':memory:' is in this process"
@@ -321,7 +330,7 @@ function checkServices({ services, storage, isolation, now }: EdgeHostOptions): 
           ? 'a process of its own has the clock of the system, not that of the option now'
           : undefined;
   if (why !== undefined)
-    throw new RangeError(`Option services of new EdgeHost() is 'process', but ${why}: give 'inline'`);
+    throw new RangeError(`Option backend of new EdgeHost() is 'process', but ${why}: give 'inline'`);
 }
 
 /** Options that say nothing where functions run in threads of this process. */

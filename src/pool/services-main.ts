@@ -1,4 +1,4 @@
-/** The main program of the services process, with the walls around the processes that it starts itself. */
+/** The main program of the backend process, with the walls around the processes that it starts itself. */
 import { serveDirectory } from '../services/serve-directory.js';
 import { Notices } from '../services/server/notices.js';
 import { EngineWalls } from './sandbox/engine-walls.js';

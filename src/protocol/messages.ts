@@ -110,7 +110,7 @@ export const STALLED_REASON = 'EDGE_HANDLER_STALLED';
 
 /** The failure of calls whose connection to the services has ended. */
 export const SERVICES_LOST_REASON =
-  'EdgeError\nThe process of the services ended while the call was under way\nEDGE_SERVICES_LOST';
+  'EdgeError\nThe backend process ended while the call was under way\nEDGE_SERVICES_LOST';
 
 /** The handlers of events that a function may export. */
 export const HANDLERS: readonly string[] = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'];

@@ -283,23 +283,23 @@ export const EDGE_ERRORS = {
     status: 503,
     text: 'another host uses the storage directory',
     remedy:
-      'Give each process a storage directory of its own, or give all of them `services: "process"`: [several processes](deploying.md#several-processes).',
+      'Give each process a storage directory of its own, or give all of them `backend: "process"`: [several processes](deploying.md#several-processes).',
   },
   EDGE_SERVICES_START: {
     status: 503,
-    text: 'the services process of the storage directory could not be started',
+    text: 'the backend process of the storage directory could not be started',
     remedy:
       'Read the reason in the message: memory, the number of processes, a process that is stopped, or a defect of the installation.',
   },
   EDGE_SERVICES_LOST: {
     status: 503,
-    text: 'the services process of the storage directory has ended, or does not answer',
+    text: 'the backend process of the storage directory has ended, or does not answer',
     remedy:
       'Retry where that is safe: a write may have been done; calls that change nothing have been tried again already. Another process is started at once. If it happens again, the `warning` event says why the process ended.',
   },
   EDGE_SERVICES_VERSION: {
     status: 503,
-    text: 'the services process of the storage directory is of another version of EdgeHost',
+    text: 'the backend process of the storage directory is of another version of EdgeHost',
     remedy:
       'End all applications on the directory before the new version starts: [processes](deploying.md#the-processes-of-a-storage-directory).',
   },

@@ -41,7 +41,7 @@ export interface BindingsPlace {
   readonly isHere?: (row: BindingDefinition) => boolean;
   /** Bindings that have what rows share which store something. @default these */
   readonly common?: HostBindings;
-  /** The services process, for the application's own clients of rows that are answered there. @default none */
+  /** The backend process, for the application's own clients of rows that are answered there. @default none */
   readonly link?: RemoteLink;
 }
 
@@ -181,7 +181,7 @@ export class HostBindings {
   }
 }
 
-/** This process keeps nothing of an account, so there is nothing to forget: the services process learns by itself when the account ends. */
+/** This process keeps nothing of an account, so there is nothing to forget: the backend process learns by itself when the account ends. */
 function remoteShared(link: RemoteLink, name: string, directory: DirectoryContract): unknown {
   const of = (account: string): unknown => remoteDirectory(link, name, directory, account);
   return { of, forget: () => {}, close: async () => {} };
@@ -191,7 +191,7 @@ function notThere(what: string): () => never {
   return () => {
     throw new EdgeError(
       'EDGE_NOT_SUPPORTED',
-      `Cannot use ${what} where the services have a process of their own: give new EdgeHost() the option services: 'inline'`,
+      `Cannot use ${what} where the services have a process of their own: give new EdgeHost() the option backend: 'inline'`,
     );
   };
 }

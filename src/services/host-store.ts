@@ -24,7 +24,7 @@ export type StoreDatabase = AbstractLevel<string | Buffer | Uint8Array, string, 
 
 /**
  * What another application has written: the keys, as texts, or undefined when it is not known which ones. Called when the batch is on the disk, after a
- * moment; and when the services process was lost.
+ * moment; and when the backend process was lost.
  */
 export type ChangeListener = (keys: readonly string[] | undefined) => void;
 

@@ -1,5 +1,5 @@
 /**
- * The messages of the control connection between an application and its services process, inside the frames of the connection: one list for each
+ * The messages of the control connection between an application and its backend process, inside the frames of the connection: one list for each
  * direction and kind of message. Numbers in them are little-endian. A connection is one of a cell to the services, by the number that the application
  * gave it. Both ends are of one version, so a number may change its meaning.
  */
@@ -10,7 +10,7 @@ export enum ApplicationOpens {
   Hello = 1,
   /** A function that was loaded: FunctionRecord as a packet. Answered when the bindings of the function can be used. */
   Function = 2,
-  /** A call of what the services process has for the application itself: remote/calls.ts. */
+  /** A call of what the backend process has for the application itself: remote/calls.ts. */
   Remote = 3,
   /** The rest of the body of a call, which the isolate passes on: "connection\ncall", and the body. */
   Splice = 4,
@@ -84,6 +84,6 @@ export enum ServicesSignal {
   TraceEnds = 6,
   /** Another application has changed a database: JSON of DatabaseChange. */
   DatabaseChanged = 7,
-  /** What the process of the services says of itself: JSON of Notice. */
+  /** What the backend process says of itself: JSON of Notice. */
   Notice = 8,
 }

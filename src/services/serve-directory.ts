@@ -1,4 +1,4 @@
-/** The process of the services: it has the storage of a directory, and answers calls of the cells of all its applications. */
+/** The backend process: it has the storage of a directory, and answers calls of the cells of all its applications. */
 import { cronStorage } from '../bindings/cron/cron-records.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { listenToFaults } from '../quotas/guarded.js';

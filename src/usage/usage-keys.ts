@@ -4,7 +4,7 @@
  *     yd<account>/<day>/<function>     the counters of a function on a day
  *     yb<account>/<day>                byte-hours and object-hours of an account on a day
  *     yc<account>                      what the account has stored, and until when its byte-hours were added up
- *     ys<sender>                       the last message of an application whose usage the services process keeps
+ *     ys<sender>                       the last message of an application whose usage the backend process keeps
  *     yx<day>/<account>                how many functions of the account have counters of the day; by it old days are found
  */
 import { afterPrefix } from '../storage/records/level-database.js';

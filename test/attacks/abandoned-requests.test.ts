@@ -69,11 +69,11 @@ function pauseMs(round: number): number {
 }
 
 for (const protocol of PROTOCOLS) {
-  for (const services of ['inline', 'process'] as const) {
-    test(`requests that clients give up leave nothing behind (${services}) over ${protocol}`, async t => {
+  for (const backend of ['inline', 'process'] as const) {
+    test(`requests that clients give up leave nothing behind (${backend}) over ${protocol}`, async t => {
       const { listen, fetch } = clientOf(protocol);
       t.timeout(180_000);
-      const host = newHost(t, { services, storage: await temporaryDirectory(t) });
+      const host = newHost(t, { backend, storage: await temporaryDirectory(t) });
       const account = host.account('acme', { hostBytes: 16 * 2 ** 20 });
       await account.load(FUNCTION, { name: 'other', buckets: { FILES: 'files' } });
       const fn = await account.load(FUNCTION, {

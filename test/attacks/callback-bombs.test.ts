@@ -50,11 +50,11 @@ export default {
 };`;
 
 const MODES: Readonly<Record<string, (t: ExecutionContext) => Promise<EdgeHostOptions>>> = {
-  process: async () => ({ isolation: 'process', services: 'inline' }),
-  thread: async () => ({ isolation: 'thread', services: 'inline' }),
+  process: async () => ({ isolation: 'process', backend: 'inline' }),
+  thread: async () => ({ isolation: 'thread', backend: 'inline' }),
   'process, services in a process': async t => ({
     isolation: 'process',
-    services: 'process',
+    backend: 'process',
     storage: await temporaryDirectory(t),
   }),
 };

@@ -18,13 +18,13 @@ const ROOM = `
     }
   }`;
 
-for (const services of ['inline', 'process'] as const) {
-  test(`calls of services that no client makes are refused, with services: '${services}'`, async t => {
+for (const backend of ['inline', 'process'] as const) {
+  test(`calls of services that no client makes are refused, with backend: '${backend}'`, async t => {
     t.timeout(120_000);
     const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
     const limits = { subrequests: 100_000, internalSubrequests: 100_000, cpuMs: 60_000 };
     const warnings: unknown[] = [];
-    const neighbourhood = await openNeighbourhood({ storage, services, limits, usage: false });
+    const neighbourhood = await openNeighbourhood({ storage, backend, limits, usage: false });
     t.teardown(async () => {
       await neighbourhood.host.close({ drainMs: 0 });
       rmSync(storage, { recursive: true, force: true });
@@ -78,12 +78,12 @@ const OTHER = `import { FunctionEntrypoint, RpcTarget } from 'edgehost:workers';
     never() { return new Promise(() => { setTimeout(() => {}, 60_000); }); }
   }`;
 
-for (const services of ['inline', 'process'] as const) {
-  test(`calls that go on by results and stubs which are not there, and answers that no function gives, with services: '${services}'`, async t => {
+for (const backend of ['inline', 'process'] as const) {
+  test(`calls that go on by results and stubs which are not there, and answers that no function gives, with backend: '${backend}'`, async t => {
     t.timeout(120_000);
     const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
     const limits = { subrequests: 100_000, internalSubrequests: 100_000, cpuMs: 60_000 };
-    const neighbourhood = await openNeighbourhood({ storage, services, limits, usage: false });
+    const neighbourhood = await openNeighbourhood({ storage, backend, limits, usage: false });
     t.teardown(async () => {
       await neighbourhood.host.close({ drainMs: 0 });
       rmSync(storage, { recursive: true, force: true });

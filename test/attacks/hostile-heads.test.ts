@@ -1,6 +1,6 @@
 /**
  * A cell that was taken over sends calls whose heads are no heads: the text that names the invocation is hostile. Whatever the host makes of it, the host
- * and the process of the services go on, and the warning names the account whose cell it was.
+ * and the backend process go on, and the warning names the account whose cell it was.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,11 +27,11 @@ const HEADS = [...OWNERS.map(owner => `${owner}\nget\nKV\n{"key":"a"}`), '', '\n
 /** The same in each run. */
 const RANDOM = fc.sample(fc.string({ unit: 'binary', maxLength: 40 }), { numRuns: 30, seed: 29 });
 
-for (const services of ['inline', 'process'] as const) {
-  test(`a call whose head names no invocation ends the isolate that sent it, and nothing else, with services: '${services}'`, async t => {
+for (const backend of ['inline', 'process'] as const) {
+  test(`a call whose head names no invocation ends the isolate that sent it, and nothing else, with backend: '${backend}'`, async t => {
     t.timeout(180_000);
     const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
-    const neighbourhood = await openNeighbourhood({ storage, services, usage: false });
+    const neighbourhood = await openNeighbourhood({ storage, backend, usage: false });
     t.teardown(async () => {
       await neighbourhood.host.close({ drainMs: 0 });
       rmSync(storage, { recursive: true, force: true });
@@ -43,7 +43,7 @@ for (const services of ['inline', 'process'] as const) {
       .account('neighbour')
       .load(handler(`await env.KV.put('k', '1'); return new Response(await env.KV.get('k'))`), { kv: { KV: 'pairs' } });
     t.is(await (await keeper.fetch('http://x/')).text(), '1');
-    const pid = host.health().services?.pid;
+    const pid = host.health().backend?.pid;
     const rig = await hijackedHost(t, neighbourhood, inJavaScript(), { kv: { KV: 'pairs' } });
     for (const heads of [...HEADS.map(head => [head]), RANDOM]) {
       const query = new URLSearchParams({ heads: JSON.stringify(heads) });
@@ -54,11 +54,11 @@ for (const services of ['inline', 'process'] as const) {
       t.true(outcome === 'sent' || outcome === 'EDGE_PROTOCOL', `${heads}: ${outcome}`);
       t.is(await (await keeper.fetch('http://x/')).text(), '1');
     }
-    t.is(host.health().services?.pid, pid);
+    t.is(host.health().backend?.pid, pid);
     for (const { code, message } of warnings) {
       t.is(code, 'EDGE_PROTOCOL');
       t.true(message.includes(`account "${rig.attacker}"`), message);
     }
-    if (services === 'process') t.true(warnings.length >= OWNERS.length, JSON.stringify(warnings));
+    if (backend === 'process') t.true(warnings.length >= OWNERS.length, JSON.stringify(warnings));
   });
 }

@@ -89,7 +89,7 @@ onLinux(
   async t => {
     const storage = mkdtempSync(join(tmpdir(), 'edgehost-engine-'));
     t.teardown(() => rmSync(storage, { recursive: true, force: true }));
-    const host = newHost(t, { storage, services: 'inline' });
+    const host = newHost(t, { storage, backend: 'inline' });
     t.is(host.health().sqlSandbox, undefined);
     for (const account of ['a', 'b']) {
       const db = host.account(account).sql('main');
@@ -112,7 +112,7 @@ onLinux(
     }
     await host.close();
     for (const owner of (await usersIn(join(storage, 'sql'))).values()) t.deepEqual(owner, [process.geteuid?.()]);
-    const again = newHost(t, { storage, services: 'inline', sandbox: 'off' });
+    const again = newHost(t, { storage, backend: 'inline', sandbox: 'off' });
     t.is(await again.account('a').sql('copy').prepare('SELECT v FROM t').first('v'), 'of one account');
     t.is(again.health().sqlSandbox?.mode, 'off');
   },

@@ -23,7 +23,7 @@ const guestBundle = await scripts.guestBundle({ bindings: ROWS });
 
 const SERVICES_MAIN = fileURLToPath(new URL('./counter/services-main.js', import.meta.url));
 
-type Mode = NonNullable<EdgeHostOptions['services']>;
+type Mode = NonNullable<EdgeHostOptions['backend']>;
 const MODES: readonly Mode[] = process.platform === 'linux' ? ['inline', 'process'] : ['inline'];
 
 function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
@@ -33,9 +33,9 @@ function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
   return host;
 }
 
-/** With a storage of its own, which the services process needs. */
-function hostIn(t: ExecutionContext, services: Mode, storage = temporaryStorage(t)): EdgeHost {
-  return newHost(t, { services, storage });
+/** With a storage of its own, which the backend process needs. */
+function hostIn(t: ExecutionContext, backend: Mode, storage = temporaryStorage(t)): EdgeHost {
+  return newHost(t, { backend, storage });
 }
 
 function temporaryStorage(t: ExecutionContext): string {
@@ -97,9 +97,9 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
-for (const services of MODES) {
-  test(`the application uses the same counter as its functions, and not that of another account (${services})`, async t => {
-    const host = hostIn(t, services);
+for (const backend of MODES) {
+  test(`the application uses the same counter as its functions, and not that of another account (${backend})`, async t => {
+    const host = hostIn(t, backend);
     const acme = host.account('acme');
     const fn = await acme.load(SOURCE, bound({ HITS: 'hits', LARGE: 'large' }));
     const hits = acme.client(counterBinding, 'hits');
@@ -116,19 +116,19 @@ for (const services of MODES) {
     t.is((await new Response(await acme.client(counterBinding, 'few').lines()).text()).length, 0);
   });
 
-  test(`errors of a binding of the host's own registry are instances of their class (${services})`, async t => {
-    const acme = hostIn(t, services).account('acme');
+  test(`errors of a binding of the host's own registry are instances of their class (${backend})`, async t => {
+    const acme = hostIn(t, backend).account('acme');
     const overflow = { instanceOf: CounterError, code: OVERFLOW } as const;
     await t.throwsAsync(acme.client(counterBinding, 'hits').add(2 ** 60), overflow);
     await t.throwsAsync(acme.load(SOURCE, bound({ HITS: 'over', LARGE: 'large' })), overflow);
   });
 
-  test(`a counter keeps its total when the host starts again (${services})`, async t => {
+  test(`a counter keeps its total when the host starts again (${backend})`, async t => {
     const storage = temporaryStorage(t);
-    const before = hostIn(t, services, storage);
+    const before = hostIn(t, backend, storage);
     t.is(await before.account('acme').client(counterBinding, 'hits').add(40), 40);
     await before.close({ drainMs: 0 });
-    const host = hostIn(t, services, storage);
+    const host = hostIn(t, backend, storage);
     t.is(await host.account('acme').client(counterBinding, 'hits').add(2), 42);
   });
 }

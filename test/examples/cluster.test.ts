@@ -12,12 +12,12 @@ import { endWith, storageDirectory, titlesIn, until, untilGone } from '../servic
 /** Whether this host has a process for its services. */
 function whatIsMissing(): string | undefined {
   if (process.platform !== 'linux') return 'not Linux';
-  const options: object = { services: 'process' };
+  const options: object = { backend: 'process' };
   try {
     void new EdgeHost(options).close();
     return undefined;
   } catch {
-    return "no services: 'process'";
+    return "no backend: 'process'";
   }
 }
 

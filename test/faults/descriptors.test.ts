@@ -29,11 +29,11 @@ test('SQL without descriptors for a process says EDGE_OVERLOADED, takes no place
   t.false(later);
 });
 
-for (const services of ['inline', 'process'] as const) {
-  test(`cells that could not start leave no sockets, and the application ends by itself, with services: '${services}'`, async t => {
+for (const backend of ['inline', 'process'] as const) {
+  test(`cells that could not start leave no sockets, and the application ends by itself, with backend: '${backend}'`, async t => {
     t.timeout(120_000);
     const program = fileURLToPath(new URL('./programs/few-descriptors-services.js', import.meta.url));
-    const { stdout } = await run(process.execPath, [program, services, '120']);
+    const { stdout } = await run(process.execPath, [program, backend, '120']);
     const { outcomes, perCell, left, later } = JSON.parse(stdout);
     t.true(
       outcomes.some((outcome: string) => /^EDGE_(CELL_START|SERVICES_START)$/.test(outcome)),

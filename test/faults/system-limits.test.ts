@@ -33,7 +33,7 @@ withPrlimit('100 accounts in turn, and 200 clients at once, are all answered wit
   t.true(descriptors.used < 600, String(descriptors.used));
 });
 
-withPrlimit('accounts in turn are all answered with few descriptors and a services process', async t => {
+withPrlimit('accounts in turn are all answered with few descriptors and a backend process', async t => {
   t.timeout(PATIENCE_MS);
   const storage = mkdtempSync(join(tmpdir(), 'edgehost-limits-'));
   t.teardown(() => rmSync(storage, { recursive: true, force: true }));

@@ -10,9 +10,9 @@ import { handler, newHost } from './new-host.js';
 import { overBoth } from './protocols.js';
 
 const MODES = [
-  { isolation: 'process', services: 'inline' },
-  { isolation: 'process', services: 'process' },
-  { isolation: 'thread', services: 'inline' },
+  { isolation: 'process', backend: 'inline' },
+  { isolation: 'process', backend: 'process' },
+  { isolation: 'thread', backend: 'inline' },
 ] as const;
 
 interface Seen {
@@ -73,7 +73,7 @@ const USES_ALL = handler(`
 `);
 
 for (const mode of MODES) {
-  const title = `${mode.isolation} and services ${mode.services}`;
+  const title = `${mode.isolation} and backend ${mode.backend}`;
 
   test(`callbacks, outbound, streams and events run in the context of the call of fetch() (${title})`, async t => {
     const { requests, seen, note } = watching();

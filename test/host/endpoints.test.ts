@@ -209,11 +209,11 @@ test('the management API refuses everything without a token', async t => {
 test('openStorage() opens the storage before it is used, and rejects when another host has it or the host is closed', async t => {
   const storage = await mkdtemp(join(tmpdir(), 'edgehost-open-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  const first = newHost(t, { storage, services: 'inline' });
+  const first = newHost(t, { storage, backend: 'inline' });
   t.false(first.health().storage.isOpen);
   await first.openStorage();
   t.true(first.health().storage.isOpen);
-  const second = newHost(t, { storage, services: 'inline' });
+  const second = newHost(t, { storage, backend: 'inline' });
   await t.throwsAsync(second.openStorage(), { code: 'EDGE_STORAGE_LOCKED' });
   await first.close();
   await t.throwsAsync(first.openStorage(), { code: 'EDGE_CLOSED' });

@@ -70,11 +70,11 @@ const RESOLVERS: readonly (readonly [string, () => unknown, RegExp])[] = [
   ['answers numbers', async () => [7], /option egress\.resolve answers an array, expected an array of addresses/],
 ];
 
-for (const services of ['inline', 'process'] as const) {
+for (const backend of ['inline', 'process'] as const) {
   for (const [what, resolve, message] of RESOLVERS) {
-    test(`fetch() and connect() fail and name the resolver of the application when it ${what} (services ${services})`, async t => {
+    test(`fetch() and connect() fail and name the resolver of the application when it ${what} (backend ${backend})`, async t => {
       const host = newHost(t, {
-        ...(await storageOf(t, services)),
+        ...(await storageOf(t, backend)),
         egress: { resolve: resolve as unknown as Resolver },
       });
       const fn = await host.load(`
@@ -107,9 +107,9 @@ for (const services of ['inline', 'process'] as const) {
     ],
     ['answers a used body', () => used(), /answered with an object, expected a Response/],
   ] as const) {
-    test(`fetch() fails and names the handler of the application when it ${what} (services ${services})`, async t => {
+    test(`fetch() fails and names the handler of the application when it ${what} (backend ${backend})`, async t => {
       const handler = outbound as unknown as NonNullable<EdgeHostOptions['outbound']>; // as above
-      const host = newHost(t, { ...(await storageOf(t, services)), outbound: handler });
+      const host = newHost(t, { ...(await storageOf(t, backend)), outbound: handler });
       const fn = await host.load(`export default { async fetch() {
         return new Response(await fetch('http://name.example/').then(() => 'answered', error => error.message));
       } };`);
@@ -117,8 +117,8 @@ for (const services of ['inline', 'process'] as const) {
     });
   }
 
-  test.serial(`management() answers 8000 and names the option that has failed (services ${services})`, async t => {
-    const host = newHost(t, await storageOf(t, services));
+  test.serial(`management() answers 8000 and names the option that has failed (backend ${backend})`, async t => {
+    const host = newHost(t, await storageOf(t, backend));
     const warnings = warningsOf(host);
     host.account('acme');
     let now: () => Date = () => new Date();
@@ -146,10 +146,10 @@ for (const services of ['inline', 'process'] as const) {
   });
 
   test.serial(
-    `s3() answers 500 while its options fail, and throws what onError throws outside (services ${services})`,
+    `s3() answers 500 while its options fail, and throws what onError throws outside (backend ${backend})`,
     async t => {
       const thrown = thrownOutside(t);
-      const host = newHost(t, await storageOf(t, services));
+      const host = newHost(t, await storageOf(t, backend));
       const warnings = warningsOf(host);
       const keys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG' };
       const credentials = [{ ...keys, buckets: '*' }] as const;
@@ -202,8 +202,8 @@ async function used(): Promise<Response> {
   return response;
 }
 
-async function storageOf(t: ExecutionContext, services: 'inline' | 'process') {
+async function storageOf(t: ExecutionContext, backend: 'inline' | 'process') {
   const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  return { storage, services } as const;
+  return { storage, backend } as const;
 }

@@ -56,17 +56,17 @@ function openHost(options: EdgeHostOptions, onEnd: (end: () => unknown) => void)
 }
 
 /**
- * With EDGEHOST_TEST_SERVICES=process every host that can has its services in a process of their own, so that the tests of services run on both: in a storage
+ * With EDGEHOST_TEST_BACKEND=process every host that can has its services in a process of their own, so that the tests of services run on both: in a storage
  * directory in place of ':memory:'. One with a clock or a registry of its own stays as it is, because those do not cross.
  */
 function inServices(options: EdgeHostOptions, onEnd: (end: () => unknown) => void): EdgeHostOptions {
-  const { storage = ':memory:', isolation, now, services } = options;
-  if (process.env.EDGEHOST_TEST_SERVICES !== 'process' || services !== undefined) return options;
+  const { storage = ':memory:', isolation, now, backend } = options;
+  if (process.env.EDGEHOST_TEST_BACKEND !== 'process' || backend !== undefined) return options;
   if (isolation === 'thread' || now !== undefined) return options;
-  if (storage !== ':memory:') return { ...options, services: 'process' };
+  if (storage !== ':memory:') return { ...options, backend: 'process' };
   const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
   onEnd(() => rm(directory, { recursive: true, force: true }));
-  return { ...options, storage: directory, services: 'process' };
+  return { ...options, storage: directory, backend: 'process' };
 }
 
 /** The next invocation event that `matches`. */

@@ -66,6 +66,11 @@ for (const [what, options, message] of [
     { quotas: { redis: 6379 } },
     /^Option quotas\.redis of new EdgeHost\(\) is the number/,
   ],
+  [
+    'the former name of the option backend',
+    { services: 'process' },
+    /^new EdgeHost\(\) has no option "services": its name is backend, while services of load\(\) are service bindings$/,
+  ],
   ['a clock that is a date', { now: new Date(0) }, /^Option now of new EdgeHost\(\) is an object, expected a function/],
 ] as const) {
   test(`new EdgeHost() refuses ${what}`, t => {

@@ -368,7 +368,7 @@ test('an installed package starts the processes of SQL and of the services', asy
   writeFileSync(
     join(project, 'processes.js'),
     `import { EdgeHost } from 'edgehost';
-     const host = new EdgeHost({ storage: 'processes', services: 'process' });
+     const host = new EdgeHost({ storage: 'processes', backend: 'process' });
      const fn = await host.load(
        \`import { StatefulObject } from 'edgehost:workers';
        export class Counter extends StatefulObject {

@@ -306,7 +306,7 @@ test.serial(
     t.timeout(60_000);
     const reported = faults(t);
     const storage = await temporaryDirectory(t);
-    const host = newHost(t, { storage, services: 'process', usage: false });
+    const host = newHost(t, { storage, backend: 'process', usage: false });
     const warnings: unknown[] = [];
     host.on('warning', error => warnings.push(errorCode(error)));
     const fn = await host.load(handler('return new Response(await env.KV.get("a"))'), { name: 'f', kv: { KV: 'kv' } });
@@ -339,7 +339,7 @@ test.serial(
     t.timeout(60_000);
     const reported = faults(t);
     const storage = await temporaryDirectory(t);
-    const host = newHost(t, { storage, services: 'process', usage: false });
+    const host = newHost(t, { storage, backend: 'process', usage: false });
     const source = handler(
       'if (request.url.endsWith("/wait")) await new Promise(resolve => setTimeout(resolve, 60000)); return new Response(await env.KV.get("a"))',
     );
@@ -349,7 +349,7 @@ test.serial(
     // What goes on in it would wait for what nobody tells it.
     const waiting = t.throwsAsync(fn.fetch('http://x/wait'));
     failOnce(t, IsolateHandle.prototype, 'servicesLost');
-    process.kill(host.health().services?.pid ?? 0, 'SIGKILL');
+    process.kill(host.health().backend?.pid ?? 0, 'SIGKILL');
     t.true(isEdgeErrorCode(errorCode(await waiting) ?? ''));
     await until(() => reported.length > 0);
     t.is(reported[0]?.code, 'EDGE_INTERNAL');

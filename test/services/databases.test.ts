@@ -1,10 +1,10 @@
-/** SQL databases in the services process: functions and the application use the same one, and all that concerns it as a whole goes there. */
+/** SQL databases in the backend process: functions and the application use the same one, and all that concerns it as a whole goes there. */
 import test from 'ava';
 import { temporaryDirectory } from '../bindings/bucket/stores.js';
 import { handler, newHost } from '../host/new-host.js';
 
-test('functions, sessions, migrations, copies and restores of a database work in the services process', async t => {
-  const host = newHost(t, { storage: await temporaryDirectory(t), services: 'process', usage: false });
+test('functions, sessions, migrations, copies and restores of a database work in the backend process', async t => {
+  const host = newHost(t, { storage: await temporaryDirectory(t), backend: 'process', usage: false });
   const database = host.sql('main');
   t.deepEqual(await database.migrate([{ name: '1.sql', sql: 'CREATE TABLE a (x)' }]), ['1.sql']);
   const fn = await host.load(

@@ -24,7 +24,7 @@ function applications(t: ExecutionContext): () => Application {
   const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
   return () => {
-    const host = newHost(t, { storage, services: 'process' });
+    const host = newHost(t, { storage, backend: 'process' });
     host.account('acme', { zones: ['example.com'] });
     const tokens = [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' as const }];
     const api = host.management({ tokens });
@@ -87,7 +87,7 @@ test('functions, secrets, schedules, zones and routes follow, and so does their 
   await until(async () => (await one.answer()) === undefined);
 });
 
-test('what an application has missed while the services process was gone is in force with the next one', async t => {
+test('what an application has missed while the backend process was gone is in force with the next one', async t => {
   const next = applications(t);
   const [one, two] = [next(), next()];
   await Promise.all([one.api.restore(), two.api.restore()]);
@@ -95,8 +95,8 @@ test('what an application has missed while the services process was gone is in f
     const uploaded = one
       .upload('hello', saying(`round ${round}`))
       .catch(() => one.upload('hello', saying(`round ${round}`)));
-    const { services } = two.host.health();
-    if (services?.pid !== undefined) process.kill(services.pid, 'SIGKILL');
+    const { backend } = two.host.health();
+    if (backend?.pid !== undefined) process.kill(backend.pid, 'SIGKILL');
     await uploaded;
     await until(async () => (await two.answer().catch(() => '')) === `round ${round}`);
   }

@@ -20,7 +20,7 @@ function temporaryDirectory(t: ExecutionContext): string {
 }
 
 function hostWithServices(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
-  return newHost(t, { storage: temporaryDirectory(t), services: 'process', usage: false, ...options });
+  return newHost(t, { storage: temporaryDirectory(t), backend: 'process', usage: false, ...options });
 }
 
 const FILES = { buckets: { FILES: 'files' } };
@@ -100,8 +100,8 @@ test('large bodies pass from the client to a bucket and back, whole', async t =>
 overBoth(
   'large bodies go to a client of the listener in order, and nothing of them stays counted',
   async (t, { listen, fetch }) => {
-    for (const services of ['inline', 'process'] as const) {
-      const host = hostWithServices(t, { services });
+    for (const backend of ['inline', 'process'] as const) {
+      const host = hostWithServices(t, { backend });
       const bytes = randomBytes(24 * 1024 * 1024 + 17);
       await host.bucket('files').put('big', bytes);
       const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
@@ -109,7 +109,7 @@ overBoth(
       // So many that what would stay counted of each adds up to a refusal.
       for (let round = 0; round < 6; round++) {
         const got = Buffer.from(await (await fetch(origin)).arrayBuffer());
-        t.true(got.equals(bytes), `${services}, ${round}`);
+        t.true(got.equals(bytes), `${backend}, ${round}`);
       }
     }
   },
@@ -176,8 +176,8 @@ test('when the process is killed calls fail with a code, and the next ones are a
     FILES,
   );
   t.is(await textOf(fn.fetch('http://x/')), 'done');
-  const { services } = host.health();
-  t.is(typeof services?.pid, 'number');
+  const { backend } = host.health();
+  t.is(typeof backend?.pid, 'number');
   // Its end does not come: the call is under way until it fails. The services have taken the beginning by the time so much was asked for.
   let pieces = 0;
   let isUnderWay = (): void => {};
@@ -193,12 +193,12 @@ test('when the process is killed calls fail with a code, and the next ones are a
   const under = fn.fetch('http://x/', { method: 'PUT', body, duplex: 'half' });
   await underWay;
   const warned = new Promise(resolve => host.once('warning', resolve));
-  process.kill(services?.pid ?? 0, 'SIGKILL');
+  process.kill(backend?.pid ?? 0, 'SIGKILL');
   await warned;
   t.is(await textOf(under), 'EDGE_SERVICES_LOST');
   t.is(await textOf(fn.fetch('http://x/')), 'done');
   t.deepEqual(warnings, ['EDGE_SERVICES_LOST']);
-  t.not(host.health().services?.pid, services?.pid);
+  t.not(host.health().backend?.pid, backend?.pid);
   const object = await host.bucket('files').get('a');
   t.is(await object?.text(), 'x');
 });
@@ -236,7 +236,7 @@ test('reads that are under way when the process is killed are made again, once; 
       return new Response(readable);`),
     { ...FILES, kv: { NAMES: 'names' } },
   );
-  const services = host.health().services?.pid ?? 0;
+  const backend = host.health().backend?.pid ?? 0;
   let goOn = (): void => {};
   const body = new ReadableStream<Uint8Array>({
     start: controller => {
@@ -249,9 +249,9 @@ test('reads that are under way when the process is killed are made again, once; 
   for await (const chunk of response.body ?? []) {
     answer = Buffer.from(chunk).toString();
     if (answer === 'begun') {
-      process.kill(services, 'SIGSTOP');
+      process.kill(backend, 'SIGSTOP');
       goOn();
-    } else if (answer === 'under way') process.kill(services, 'SIGKILL');
+    } else if (answer === 'under way') process.kill(backend, 'SIGKILL');
   }
   const pairs = [
     ['name', 'value'],
@@ -259,7 +259,7 @@ test('reads that are under way when the process is killed are made again, once; 
   ];
   const lost = 'EDGE_SERVICES_LOST';
   t.deepEqual(JSON.parse(answer), [true, 'value', pairs, ['large'], true, lost, lost, true]);
-  t.not(host.health().services?.pid, services);
+  t.not(host.health().backend?.pid, backend);
   const { outcome, calls } = await over;
   t.is(outcome, 'ok');
   // What the next process has answered: the first one has taken its counts along.

@@ -19,14 +19,14 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 test('health() has the sandbox of the SQL engines, and missing layers are a warning, with services of a process as inline', async t => {
-  const inline = newHost(t, { storage: directoryFor(t), services: 'inline' });
+  const inline = newHost(t, { storage: directoryFor(t), backend: 'inline' });
   await inline.sql('main').exec('CREATE TABLE t (v)');
   const expected = inline.health().sqlSandbox;
   t.not(expected, undefined);
   const storage = directoryFor(t);
   const warnings: string[] = [];
   const open = (): ReturnType<typeof newHost> => {
-    const host = newHost(t, { storage, services: 'process' });
+    const host = newHost(t, { storage, backend: 'process' });
     host.on('warning', error => warnings.push(`${errorCode(error)}: ${error.message}`));
     return host;
   };

@@ -12,7 +12,7 @@ import { consumer } from '../host/queues/consumers.js';
 function applications(t: ExecutionContext, options: EdgeHostOptions = {}): () => EdgeHost {
   const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  return () => newHost(t, { storage, services: 'process', ...options });
+  return () => newHost(t, { storage, backend: 'process', ...options });
 }
 
 async function requestsOf(host: EdgeHost): Promise<number | undefined> {
@@ -23,9 +23,9 @@ async function requestsOf(host: EdgeHost): Promise<number | undefined> {
 /** Kills the process that there is now: it has answered. */
 async function killServices(t: ExecutionContext, host: EdgeHost): Promise<void> {
   await host.bucket('files').head('a');
-  const { services } = host.health();
-  if (services?.pid === undefined) t.fail('There is no services process');
-  else process.kill(services.pid, 'SIGKILL');
+  const { backend } = host.health();
+  if (backend?.pid === undefined) t.fail('There is no backend process');
+  else process.kill(backend.pid, 'SIGKILL');
 }
 
 test('requests of the day are one count, which goes on over kills and restarts', async t => {
@@ -53,7 +53,7 @@ test('requests of the day are one count, which goes on over kills and restarts',
 /** The whole storm is for the machine of a night: `EDGEHOST_KILLS=200`. */
 const KILLS = Number(process.env.EDGEHOST_KILLS ?? 3);
 
-test('usage of both is one sum, and no kill of the services process loses or doubles any of it, nor an acknowledged write', async t => {
+test('usage of both is one sum, and no kill of the backend process loses or doubles any of it, nor an acknowledged write', async t => {
   t.timeout(60_000 + KILLS * 5000);
   const next = applications(t);
   const [one, two] = [next(), next()];

@@ -52,7 +52,7 @@ function tableOf(isolate: IsolateHandle): StubTable {
   return known;
 }
 
-/** Where the calls of an invocation are counted: here, or in the services process. */
+/** Where the calls of an invocation are counted: here, or in the backend process. */
 export interface PeerAccounting {
   meter(): SubrequestMeter;
   announced(): InvocationAddress | undefined;

@@ -181,7 +181,7 @@ export class HostAccounts {
     });
   }
 
-  /** Takes the step of an application that is gone in a removal that goes on in the services process. */
+  /** Takes the step of an application that is gone in a removal that goes on in the backend process. */
   async takeRemoval({ account, deleteData }: RemovalStep): Promise<void> {
     await this.#removeBeside(await this.#parts.storage.open(), account, deleteData);
   }

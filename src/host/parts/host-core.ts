@@ -54,7 +54,7 @@ export interface HostParts {
   readonly registry?: BindingRegistry;
   /** The text of the guest realm's bundle. @default that of the package */
   readonly guestBundle?: string;
-  /** The program of the services process. @default that of the package */
+  /** The program of the backend process. @default that of the package */
   readonly servicesMain?: string;
 }
 
@@ -106,11 +106,11 @@ export class HostCore {
     this.#objects = {
       idleMs: this.options.objectIdleMs,
       sockets: new SleepingSockets(),
-      ...(this.options.services === 'process' &&
+      ...(this.options.backend === 'process' &&
         applicationClaims(async () => (await this.storage.openForUse()).objects)),
     };
     const { registry = REGISTRY } = parts;
-    this.remote = this.options.services === 'process' ? this.#createRemote(registry, parts.servicesMain) : undefined;
+    this.remote = this.options.backend === 'process' ? this.#createRemote(registry, parts.servicesMain) : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
     this.#walls = new EngineWalls(this.options.sandbox, this.#warn);
@@ -143,7 +143,7 @@ export class HostCore {
     return Object.freeze({ ...options, now: steadyClock('now of new EdgeHost()', options.now, this.#warn) });
   }
 
-  /** The layers around engines of SQL, which the services process may start; undefined before the first of them. */
+  /** The layers around engines of SQL, which the backend process may start; undefined before the first of them. */
   get sqlSandbox(): SandboxState | undefined {
     return this.#walls.state;
   }

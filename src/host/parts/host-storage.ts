@@ -8,7 +8,7 @@ import { Storage, type StorageOptions } from '../../storage/storage.js';
 export interface HostStorageOptions {
   readonly location: string;
   readonly storageOptions: () => StorageOptions;
-  /** Opens the storage in the services process, in place of one in this process. @default none */
+  /** Opens the storage in the backend process, in place of one in this process. @default none */
   readonly connect?: () => Promise<HostStore>;
   /** Rejects when something that an earlier process began cannot be finished. */
   readonly onOpen: (store: HostStore) => Promise<void>;
@@ -18,7 +18,7 @@ export interface HostStorageOptions {
 
 interface OpenStorage {
   readonly store: HostStore;
-  /** Undefined when it is in the services process. */
+  /** Undefined when it is in the backend process. */
   readonly storage: Storage | undefined;
 }
 
@@ -50,15 +50,12 @@ export class HostStorage {
     return this.open();
   }
 
-  /** The storage itself, for bindings of this process. Rejects with EDGE_CLOSED, or EDGE_INTERNAL when it is in the services process. */
+  /** The storage itself, for bindings of this process. Rejects with EDGE_CLOSED, or EDGE_INTERNAL when it is in the backend process. */
   async openHere(): Promise<Storage> {
     this.#checkUse();
     const { storage } = await this.#open();
     if (storage === undefined) {
-      throw new EdgeError(
-        'EDGE_INTERNAL',
-        'Cannot use the storage in this process: it is open in the services process',
-      );
+      throw new EdgeError('EDGE_INTERNAL', 'Cannot use the storage in this process: it is open in the backend process');
     }
     return storage;
   }

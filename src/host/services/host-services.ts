@@ -50,14 +50,14 @@ import { type InvocationAddress, type RemoteCaller, RemoteFunction, type Service
 export interface HostServicesOptions {
   /** The storage directory. */
   readonly directory: string;
-  /** The program of the services process. @default that of the package */
+  /** The program of the backend process. @default that of the package */
   readonly main?: string;
   /** Restores the errors of bindings that come from the services process. */
   readonly errors: BindingErrors;
   readonly hello: () => Omit<ApplicationHello, 'seenChange'>;
   /** Once there is a process. Rejects when the directory may not be used. */
   readonly checkAccess: () => Promise<void>;
-  /** The process of the services has ended: cells have no connection to the next one. */
+  /** The backend process has ended: cells have no connection to the next one. */
   readonly onLost: () => void;
   readonly onWarning: (error: EdgeError) => void;
   /** The services have told the layers around their engines of SQL. */
@@ -74,7 +74,7 @@ export interface HostServicesOptions {
 }
 
 const MISSED =
-  'While the services process was away other applications have changed more accounts than it keeps: those that were removed long ago may be used here';
+  'While the backend process was away other applications have changed more accounts than it keeps: those that were removed long ago may be used here';
 const KIB = 1024;
 const NAMES_AFTER_MS = 50;
 /** Connections that no cell has taken for so long are closed: another one took its place. */
@@ -114,7 +114,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   #nextConnection = 1;
   #nextFunction = 1;
   readonly #functions = new Map<number, RemoteFunction>();
-  /** Settle when this services process knows the function, for functions that are older than the process. */
+  /** Settle when this backend process knows the function, for functions that are older than the process. */
   readonly #registered = new Map<number, Promise<void>>();
   readonly #isolates = new Map<number, IsolateHandle>();
   /** Announced invocations whose totals have not come. */
@@ -261,7 +261,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   take(): CellConnections {
     const connections = this.#prepared.shift();
-    if (connections === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The services process has just ended');
+    if (connections === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The backend process has just ended');
     return connections;
   }
 
@@ -438,7 +438,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     guardedEach(this.#prepared.splice(0), connections => this.#drop(connections));
     const callers = [...this.#callers.values()];
     this.#callers.clear();
-    guardedEach(this.#spans.values(), ({ trace }) => trace.end(new Error('The services process has ended'), null));
+    guardedEach(this.#spans.values(), ({ trace }) => trace.end(new Error('The backend process has ended'), null));
     this.#spans.clear();
     guardedEach(callers, caller => caller.onTotals(undefined));
     guardedEach(
@@ -551,7 +551,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
   }
 }
 
-/** Over the control connection of one services process: the next process knows nothing of the isolate's connection to this one. */
+/** Over the control connection of one backend process: the next process knows nothing of the isolate's connection to this one. */
 function spliceLine(channel: Channel | undefined, connection: number): SpliceLine {
   return {
     get isConnected() {
@@ -565,5 +565,5 @@ function spliceLine(channel: Channel | undefined, connection: number): SpliceLin
 }
 
 function lostError(): EdgeError {
-  return new EdgeError('EDGE_SERVICES_LOST', 'The services process has ended');
+  return new EdgeError('EDGE_SERVICES_LOST', 'The backend process has ended');
 }

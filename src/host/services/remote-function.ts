@@ -1,4 +1,4 @@
-/** A function whose calls the process of the services answers: its invocations are announced there, and their totals come back. */
+/** A function whose calls the backend process answers: its invocations are announced there, and their totals come back. */
 
 import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';

@@ -231,7 +231,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#guard(() => this.#crossSplices().arrived(invocation, exchange));
   }
 
-  /** The services process has ended: the rest of a body that was on its way from there does not come. */
+  /** The backend process has ended: the rest of a body that was on its way from there does not come. */
   servicesLost(): void {
     this.#guard(() => this.#splices?.lose());
   }

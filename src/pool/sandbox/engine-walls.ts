@@ -50,7 +50,7 @@ export class EngineWalls implements ProcessWalls {
     return this.#elsewhere ?? this.#sandbox?.state;
   }
 
-  /** The services process starts the engines: these are its layers; undefined when it has ended. */
+  /** The backend process starts the engines: these are its layers; undefined when it has ended. */
   areElsewhere(state: SandboxState | undefined): void {
     this.#elsewhere = state;
     if (state !== undefined) this.#warnOf(state);

@@ -38,7 +38,7 @@ export function descriptorLimit(pid: number | 'self' = 'self', { proc }: LimitPl
   if (limit === undefined) return undefined;
   const folder = `${proc}/${pid}/fd`;
   return {
-    name: pid === 'self' ? 'RLIMIT_NOFILE' : 'RLIMIT_NOFILE of the services process',
+    name: pid === 'self' ? 'RLIMIT_NOFILE' : 'RLIMIT_NOFILE of the backend process',
     limit,
     used: () => countEntries(folder),
     remedy: '"ulimit -n", "LimitNOFILE=" of systemd, or "--ulimit nofile=" of docker',

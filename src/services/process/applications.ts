@@ -1,4 +1,4 @@
-/** The applications that a services process has: each is there for as long as its watch is open. */
+/** The applications that a backend process has: each is there for as long as its watch is open. */
 import type { Socket } from 'node:net';
 import { guarded } from '../../quotas/guarded.js';
 import { Beat } from './hello.js';

@@ -1,4 +1,4 @@
-/** Connects an application to the services process of a storage directory, and starts one where there is none. */
+/** Connects an application to the backend process of a storage directory, and starts one where there is none. */
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -140,7 +140,7 @@ class Attempt {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new EdgeError(
         'EDGE_SERVICES_START',
-        `Cannot start the services process of the storage directory "${this.#directory.storage}": ${why}`,
+        `Cannot start the backend process of the storage directory "${this.#directory.storage}": ${why}`,
         { cause },
       );
     }
@@ -206,14 +206,14 @@ class Attempt {
   #otherVersion(version: string, pid: number): EdgeError {
     return new EdgeError(
       'EDGE_SERVICES_VERSION',
-      `Cannot use the storage directory "${this.#directory.storage}": its services process ${pid} is of version ${version} of EdgeHost and this application of ${this.#version}; end the applications of the other version first`,
+      `Cannot use the storage directory "${this.#directory.storage}": its backend process ${pid} is of version ${version} of EdgeHost and this application of ${this.#version}; end the applications of the other version first`,
     );
   }
 
   #strange(): EdgeError {
     return new EdgeError(
       'EDGE_SERVICES_START',
-      `Cannot use the storage directory "${this.#directory.storage}": what listens on its socket in "${this.#directory.path}" is no services process`,
+      `Cannot use the storage directory "${this.#directory.storage}": what listens on its socket in "${this.#directory.path}" is no backend process`,
     );
   }
 
@@ -223,17 +223,17 @@ class Attempt {
     const [pid] = pidsWithWords(this.#directory);
     // One that was up a moment ago, or has many connections to take at this moment, is not to be ended.
     const isSilent = this.#silentSince !== undefined && performance.now() - this.#silentSince > ms / 2;
-    let why = `no services process was up within ${ms} ms`;
-    if (this.#isRefused) why = `its services process ${pid} accepts no more connections`;
+    let why = `no backend process was up within ${ms} ms`;
+    if (this.#isRefused) why = `its backend process ${pid} accepts no more connections`;
     else if (isSilent && pid !== undefined) {
       const then = killServicesProcess(pid, storage)
         ? 'and was ended; the next use starts another'
         : 'since it is stopped or very busy; end it';
-      why = `its services process ${pid} has not answered for ${ms} ms, ${then}`;
+      why = `its backend process ${pid} has not answered for ${ms} ms, ${then}`;
     }
     return new EdgeError('EDGE_SERVICES_START', `Cannot use the storage directory "${storage}": ${why}`);
   }
 }
 
-/** The program of the services process, bundled from pool/services-main.ts. */
+/** The program of the backend process, bundled from pool/services-main.ts. */
 const MAIN = fileURLToPath(new URL('../../bundle/services.js', import.meta.url));

@@ -1,4 +1,4 @@
-/** Connects to the socket of a services process. */
+/** Connects to the socket of a backend process. */
 import { connect, type Socket } from 'node:net';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
@@ -59,7 +59,7 @@ function connectWide(path: string): Socket {
 function startError(storage: string, cause: Error): EdgeError {
   return new EdgeError(
     'EDGE_SERVICES_START',
-    `Cannot connect to the services process of the storage directory "${storage}": ${cause.message}`,
+    `Cannot connect to the backend process of the storage directory "${storage}": ${cause.message}`,
     { cause },
   );
 }

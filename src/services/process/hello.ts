@@ -1,5 +1,5 @@
 /**
- * The first line of every connection to a services process, as JSON. Lines of other releases of the package come here too, so that what a `watch` and its
+ * The first line of every connection to a backend process, as JSON. Lines of other releases of the package come here too, so that what a `watch` and its
  * answer have must stay readable for good: it is how two versions find out that they are two.
  */
 import { isObject } from '../../quotas/schema/describe.js';

@@ -1,5 +1,5 @@
 /**
- * What a services process has written to its standard error, which is a file beside its socket: the reason of its end. A pipe would reach the application
+ * What a backend process has written to its standard error, which is a file beside its socket: the reason of its end. A pipe would reach the application
  * alone that has started it, and end with that.
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, renameSync, unlinkSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** The name of a services process in lists of processes. */
+/** The name of a backend process in lists of processes. */
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
@@ -8,7 +8,7 @@ export function titleOf(storage: string): string {
 }
 
 /**
- * Ends the process of this id with SIGKILL, if it is the services process of the directory. Ids are used again, and one that another process has told may be
+ * Ends the process of this id with SIGKILL, if it is the backend process of the directory. Ids are used again, and one that another process has told may be
  * of another namespace. False when it is not, or the system does not show it.
  */
 export function killServicesProcess(pid: number, storage: string): boolean {

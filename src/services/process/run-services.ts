@@ -1,4 +1,4 @@
-/** The main program of a services process: it takes the storage of the directory that its command line names, and ends with its last application. */
+/** The main program of a backend process: it takes the storage of the directory that its command line names, and ends with its last application. */
 import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** An application's connections to a services process that runs: it notices when the process ends, and when it does not answer. */
+/** An application's connections to a backend process that runs: it notices when the process ends, and when it does not answer. */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EdgeError } from '../../quotas/errors.js';
@@ -115,7 +115,7 @@ export class ServicesConnection {
       if (socket === 'busy') await delay(BUSY_MS);
     }
     if (socket === 'none' || socket === 'busy') {
-      throw new EdgeError('EDGE_SERVICES_LOST', 'Cannot connect a cell to the services process: it has ended');
+      throw new EdgeError('EDGE_SERVICES_LOST', 'Cannot connect a cell to the backend process: it has ended');
     }
     // On its way before the descriptor goes to another process. When it is not, the connection has ended, as the other process will see.
     const dialed = socket;

@@ -1,4 +1,4 @@
-/** What a services process does while it has the storage: it accepts connections, counts applications, and ends after the last. */
+/** What a backend process does while it has the storage: it accepts connections, counts applications, and ends after the last. */
 import { unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';

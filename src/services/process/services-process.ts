@@ -1,4 +1,4 @@
-/** The services process of a storage directory, as an application needs it: there is one, and when it ends there is soon another. */
+/** The backend process of a storage directory, as an application needs it: there is one, and when it ends there is soon another. */
 import { delay } from 'abort-controller-x';
 import { EdgeError } from '../../quotas/errors.js';
 import { connectServices, type ServicesOptions } from './connect-services.js';
@@ -103,7 +103,7 @@ export class ServicesProcess {
     if (this.#closed !== undefined) return;
     this.#failures = performance.now() - this.#connectedAt < STEADY_MS ? this.#failures + 1 : 0;
     this.#events.onLost(connection, detail);
-    this.#events.onWarning(this.#error(`the services process ${connection.pid} has ended (${detail})`));
+    this.#events.onWarning(this.#error(`the backend process ${connection.pid} has ended (${detail})`));
     this.#restart(LONGEST_WAIT_AFTER_LOSS_MS);
   }
 
@@ -113,7 +113,7 @@ export class ServicesProcess {
     else if (ms >= endSilentMs) connection.kill();
     else if (ms >= reportSilenceMs && !this.#hasSilence) {
       this.#hasSilence = true;
-      const what = `the services process ${connection.pid} has not answered for ${ms} ms; it is ended after ${endSilentMs} ms`;
+      const what = `the backend process ${connection.pid} has not answered for ${ms} ms; it is ended after ${endSilentMs} ms`;
       this.#events.onWarning(this.#error(what));
     }
   }
@@ -132,12 +132,12 @@ export class ServicesProcess {
     this.#connecting.catch((error: unknown) => {
       if (this.#closed !== undefined) return;
       this.#failures++;
-      this.#events.onWarning(error instanceof EdgeError ? error : this.#error(`no services process starts: ${error}`));
+      this.#events.onWarning(error instanceof EdgeError ? error : this.#error(`no backend process starts: ${error}`));
       this.#restart(LONGEST_WAIT_MS);
     });
   }
 }
 
 function closedError(): EdgeError {
-  return new EdgeError('EDGE_CLOSED', 'Cannot use the services process: the host is closed');
+  return new EdgeError('EDGE_CLOSED', 'Cannot use the backend process: the host is closed');
 }

@@ -1,4 +1,4 @@
-/** What an application tells the services process that it starts, on its command line. */
+/** What an application tells the backend process that it starts, on its command line. */
 import { isObject } from '../../quotas/schema/describe.js';
 
 export interface ProcessSettings {
@@ -26,7 +26,7 @@ export function parseSettings(text: string | undefined): ProcessSettings {
       if (typeof parent === 'number' && typeof graceMs === 'number' && typeof maxConnections === 'number')
         return { name, version, parent, graceMs, maxConnections };
   }
-  throw new TypeError('The services process is started by EdgeHost: expected a directory and settings as arguments');
+  throw new TypeError('The backend process is started by EdgeHost: expected a directory and settings as arguments');
 }
 
 /** Why a process could not begin, for the application that started it. */

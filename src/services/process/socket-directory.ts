@@ -1,5 +1,5 @@
 /**
- * The folder of a storage directory in which its services process has its socket. Only the user of the process may use it: whoever could put a socket
+ * The folder of a storage directory in which its backend process has its socket. Only the user of the process may use it: whoever could put a socket
  * there would be given everything that functions store.
  */
 import { closeSync, constants, existsSync, openSync } from 'node:fs';
@@ -43,7 +43,7 @@ export class SocketDirectory {
     if (process.platform === 'win32') {
       throw new EdgeError(
         'EDGE_NOT_SUPPORTED',
-        'A services process needs Unix sockets in directories, which Windows does not have',
+        'A backend process needs Unix sockets in directories, which Windows does not have',
       );
     }
     let opened: SocketDirectory | undefined;
@@ -71,7 +71,7 @@ export class SocketDirectory {
 
   /** The path of a file of the folder. @throws Error when this is closed: the path would be that of another folder */
   file(name: string): string {
-    if (this.#isClosed) throw new Error('The folder of the services process is closed');
+    if (this.#isClosed) throw new Error('The folder of the backend process is closed');
     return this.#pathOf(name);
   }
 
@@ -95,7 +95,7 @@ export class SocketDirectory {
     if (bytes <= MAX_ADDRESS_BYTES) return;
     throw new EdgeError(
       'EDGE_NOT_SUPPORTED',
-      `The storage directory "${this.storage}" has too long a path for the socket of its services process: ${bytes} bytes with "${FOLDER}/${SOCKET}", at most ${MAX_ADDRESS_BYTES}; move it to a shorter path`,
+      `The storage directory "${this.storage}" has too long a path for the socket of its backend process: ${bytes} bytes with "${FOLDER}/${SOCKET}", at most ${MAX_ADDRESS_BYTES}; move it to a shorter path`,
     );
   }
 }
@@ -108,7 +108,7 @@ function openFolder(path: string): number {
     if (!['ELOOP', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
     throw new EdgeError(
       'EDGE_STORAGE_ACCESS',
-      `"${path}" has to be a directory, where the services process has its socket; remove it`,
+      `"${path}" has to be a directory, where the backend process has its socket; remove it`,
     );
   }
 }

@@ -1,4 +1,4 @@
-/** A services process that this application has started. It may end with others connected, or without: it belongs to the directory. */
+/** A backend process that this application has started. It may end with others connected, or without: it belongs to the directory. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { getPriority, setPriority } from 'node:os';
@@ -83,7 +83,7 @@ export class StartedProcess {
     const detail = [this.#how, isMute ? MUTE : why].filter(text => text !== '').join(': ');
     return new EdgeError(
       'EDGE_SERVICES_START',
-      `Cannot start the services process of the storage directory "${directory}": ${detail}`,
+      `Cannot start the backend process of the storage directory "${directory}": ${detail}`,
     );
   }
 

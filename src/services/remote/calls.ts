@@ -1,5 +1,5 @@
 /**
- * The calls of the application to the services process: their arguments and results, which are values as in values.ts. A call is an exchange. Its
+ * The calls of the application to the backend process: their arguments and results, which are values as in values.ts. A call is an exchange. Its
  * head is `[name, ...arguments]`, and the answer is the result, or the error.
  */
 

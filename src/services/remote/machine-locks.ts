@@ -4,7 +4,7 @@ import type { RemoteLink } from './remote-link.js';
 
 export class MachineLocks implements Locks {
   readonly #link: RemoteLink;
-  /** Those of this application wait here, so that each lock has one of them in the services process. */
+  /** Those of this application wait here, so that each lock has one of them in the backend process. */
   readonly #own = new KeyedMutex();
   #last = 0;
 
@@ -16,7 +16,7 @@ export class MachineLocks implements Locks {
     return this.runAll([key], task);
   }
 
-  /** Rejects with EDGE_SERVICES_LOST when there is no services process to ask. */
+  /** Rejects with EDGE_SERVICES_LOST when there is no backend process to ask. */
   runAll<T>(keys: Iterable<string>, task: () => Promise<T>): Promise<T> {
     const all = [...keys];
     return this.#own.runAll(all, async () => {

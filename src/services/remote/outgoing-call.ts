@@ -31,7 +31,7 @@ export class OutgoingCall extends ExchangeIo {
 
   /**
    * @param body one that is not bytes is to be sent by `sendBody`
-   * @param kind @default a call of what the services process has for the application itself
+   * @param kind @default a call of what the backend process has for the application itself
    * @param errors the rows of the bindings whose errors the call may fail with. @default the bindings of the package
    */
   constructor(
@@ -134,5 +134,5 @@ function endOf(channel: Channel): EdgeError {
 }
 
 export function lostError(): EdgeError {
-  return new EdgeError('EDGE_SERVICES_LOST', 'The connection to the services process was lost during the call');
+  return new EdgeError('EDGE_SERVICES_LOST', 'The connection to the backend process was lost during the call');
 }

@@ -1,4 +1,4 @@
-/** The bytes of a stored value that the services process sends. */
+/** The bytes of a stored value that the backend process sends. */
 import { chargedBody } from '../../bindings/charged-body.js';
 import type { StoredContent } from '../../bindings/stored/stored-content.js';
 import type { CallWork } from '../../quotas/host/call-work.js';

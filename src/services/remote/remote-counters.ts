@@ -1,5 +1,5 @@
 /**
- * Counts of requests in the services process, which all applications of a storage share: one call for all requests of a turn. An application says how many it
+ * Counts of requests in the backend process, which all applications of a storage share: one call for all requests of a turn. An application says how many it
  * has counted itself since the minute or the day began, so that nothing is lost or counted twice by a call that fails, or a process that begins anew.
  */
 import { randomUUID } from 'node:crypto';

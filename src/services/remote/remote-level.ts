@@ -1,5 +1,5 @@
 /**
- * A database of the services process, as an abstract-level database: its sublevels, encodings and iterators work as on one that is here. (The library
+ * A database of the backend process, as an abstract-level database: its sublevels, encodings and iterators work as on one that is here. (The library
  * many-level serves databases too; it is made for abstract-level 1, and we have 3.) An iterator reads page by page: what is written meanwhile may be in
  * later pages.
  */

@@ -1,4 +1,4 @@
-/** The application's calls of the services process, over whichever connection is the current one. */
+/** The application's calls of the backend process, over whichever connection is the current one. */
 
 import { REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';

@@ -1,4 +1,4 @@
-/** The services that the application's own clients of bindings call, in the services process. */
+/** The services that the application's own clients of bindings call, in the backend process. */
 import { NEVER } from '../../bindings/host-client.js';
 import type { Service, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import type { Channel } from '../../protocol/channel.js';

@@ -1,4 +1,4 @@
-/** A storage in the services process, as the host uses it. */
+/** A storage in the backend process, as the host uses it. */
 import { CRON_CONTRACT } from '../../bindings/cron/contract.js';
 import type { CronClaims } from '../../bindings/cron/cron-claims.js';
 import type { AlarmClaims } from '../../bindings/objects/alarm-claims.js';

@@ -1,5 +1,5 @@
 /**
- * Usage of an application whose storage is in the services process. What its rows have added is sent there, where it is added to the sums of all
+ * Usage of an application whose storage is in the backend process. What its rows have added is sent there, where it is added to the sums of all
  * applications. A message has a number, and is sent again under it until it is answered: it counts once, whoever is killed meanwhile.
  */
 import { randomUUID } from 'node:crypto';
@@ -12,13 +12,13 @@ import { isLost, type RemoteLink } from './remote-link.js';
 import { remotePart } from './remote-part.js';
 import { type SharedUsage, USAGE_CONTRACT, type UsageEntry } from './shared-usage.js';
 
-/** Rows of one message, which the services process writes in one commit. */
+/** Rows of one message, which the backend process writes in one commit. */
 const MESSAGE_ROWS = 100;
 const MOST_TRIES = 3;
 
 export class RemoteUsage implements RowWriter {
   readonly #usage: SharedUsage;
-  /** Under this name the services process knows which messages it has had. */
+  /** Under this name the backend process knows which messages it has had. */
   readonly #sender = randomUUID();
   #lastNumber = 0;
   /** Messages that are not answered, in their order. */

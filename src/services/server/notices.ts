@@ -1,5 +1,5 @@
 /**
- * What the process of the services says of itself to all of its applications, which have the `warning` events and the health checks. Warnings from a time
+ * What the backend process says of itself to all of its applications, which have the `warning` events and the health checks. Warnings from a time
  * without applications are for the first one that comes.
  */
 import type { EdgeError } from '../../quotas/errors.js';

@@ -1,4 +1,4 @@
-/** The services process of a package that has counters. */
+/** The backend process of a package that has counters. */
 import { REGISTRY } from '../../../src/bindings/registry.js';
 import { EngineWalls } from '../../../src/pool/sandbox/engine-walls.js';
 import { serveDirectory } from '../../../src/services/serve-directory.js';

@@ -254,7 +254,7 @@ test('with services in a process of their own sockets are opened there', async t
   const { join } = await import('node:path');
   const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  const host = newHost(t, { ...LOCAL, storage, services: 'process' });
+  const host = newHost(t, { ...LOCAL, storage, backend: 'process' });
   const fn = await host.load(source, { name: 'sockets', routes: ['*/*'] });
   t.is(await (await fn.fetch('http://x/')).text(), 'there');
   const ws = await connected(t, await serveSockets(t, host));

@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EdgeHost } from '../../../src/index.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 
-const [services, limit] = process.argv.slice(2);
+const [backend, limit] = process.argv.slice(2);
 const FINE = 'export default { fetch() { return new Response("fine") } };';
 const ACCOUNTS = 8;
 const WAIT_MS = 200;
@@ -31,7 +31,7 @@ function sockets(): number {
 const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
 const host = new EdgeHost({
   storage,
-  services: services === 'process' ? 'process' : 'inline',
+  backend: backend === 'process' ? 'process' : 'inline',
   warmCells: 0,
   spareIsolates: 0,
 });

@@ -18,7 +18,7 @@ const [accounts = '100', isolation = 'process', storage = ':memory:'] = process.
 limitDescriptors();
 const host = new EdgeHost({
   storage,
-  services: storage === ':memory:' ? 'inline' : 'process',
+  backend: storage === ':memory:' ? 'inline' : 'process',
   isolation: isolation === 'thread' ? 'thread' : 'process',
 });
 host.on('warning', () => {});

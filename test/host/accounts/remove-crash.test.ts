@@ -36,9 +36,9 @@ async function removeAndKill(
   directory: string,
   line: string,
   pause: () => Promise<unknown>,
-  services: EdgeHostOptions['services'] = 'inline',
+  backend: EdgeHostOptions['backend'] = 'inline',
 ): Promise<string> {
-  const child = spawn(process.execPath, [PROGRAM, directory, services], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [PROGRAM, directory, backend], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = new Promise(resolve => child.once('exit', resolve));
   let last = '';
   for await (const text of createInterface({ input: child.stdout })) {
@@ -92,7 +92,7 @@ test('a removal whose application is killed is finished by another one, and no l
   t.timeout(120_000);
   for (let round = 0; round < 4; round++) {
     const directory = join(await temporaryDirectory(t), 'storage');
-    const two = newHost(t, { storage: directory, services: 'process', usage: false });
+    const two = newHost(t, { storage: directory, backend: 'process', usage: false });
     const before = two.account('acme');
     await Promise.all(Array.from({ length: 100 }, (_, n) => before.bucket('files').put(`${n}`, `${n}`)));
     await removeAndKill(directory, 'ready', () => delay(round * 8), 'process');
@@ -107,7 +107,7 @@ test('a removal whose application is killed is finished by another one, and no l
     t.true(left.length === 0 || left.length === 100, `${left.length} of 100 are left`);
     await two.account('acme').bucket('files').put('new', 'one');
     await two.close();
-    const three = newHost(t, { storage: directory, services: 'process', usage: false });
+    const three = newHost(t, { storage: directory, backend: 'process', usage: false });
     const { objects } = await three.account('acme').bucket('files').list();
     t.deepEqual(objects.map(({ key }) => key).sort(), [...left, 'new'].sort());
     t.log(`${left.length} left`);

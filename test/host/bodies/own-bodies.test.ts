@@ -32,11 +32,11 @@ export default class extends FunctionEntrypoint {
 const PLACES: readonly (readonly [string, EdgeHostOptions])[] = [
   ['inline, process', { isolation: 'process' }],
   ['inline, thread', { isolation: 'thread' }],
-  ['services in a process', { isolation: 'process', services: 'process' }],
+  ['services in a process', { isolation: 'process', backend: 'process' }],
 ];
 
 async function hostOf(t: ExecutionContext, options: EdgeHostOptions): Promise<EdgeHost> {
-  if (options.services !== 'process') return newHost(t, options);
+  if (options.backend !== 'process') return newHost(t, options);
   const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
   return newHost(t, { ...options, storage });

@@ -64,10 +64,10 @@ const LENGTHS = fc.oneof(AROUND, fc.integer({ min: FIRST_WINDOW_BYTES, max: 5 * 
 const PIECES = fc.constantFrom(5000, 30_000, 65_536, 200_000);
 const DELAYS = fc.constantFrom(0, 2, 5);
 
-const HOSTS: readonly (Pick<EdgeHostOptions, 'isolation' | 'services'> & { readonly title: string })[] = [
-  { title: 'services in their own process', services: 'process' },
-  { title: 'services inline', services: 'inline' },
-  { title: 'services inline, isolates in threads', services: 'inline', isolation: 'thread' },
+const HOSTS: readonly (Pick<EdgeHostOptions, 'isolation' | 'backend'> & { readonly title: string })[] = [
+  { title: 'services in their own process', backend: 'process' },
+  { title: 'services inline', backend: 'inline' },
+  { title: 'services inline, isolates in threads', backend: 'inline', isolation: 'thread' },
 ];
 
 function host(t: ExecutionContext, options: EdgeHostOptions): EdgeHost {

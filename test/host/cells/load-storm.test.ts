@@ -13,12 +13,12 @@ const ACCOUNTS = 4;
 /** So many times something is killed or replaced: on a busy machine no cell would live for long enough otherwise. */
 const STORM_ROUNDS = 12;
 
-for (const services of ['inline', 'process'] as const) {
-  test(`loads at once survive cells that are killed and replaced meanwhile, with services: '${services}'`, async t => {
+for (const backend of ['inline', 'process'] as const) {
+  test(`loads at once survive cells that are killed and replaced meanwhile, with backend: '${backend}'`, async t => {
     t.timeout(180_000);
     const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
     t.teardown(() => rmSync(storage, { recursive: true, force: true }));
-    const host = newHost(t, { spareIsolates: 2, warmCells: 1, services, storage });
+    const host = newHost(t, { spareIsolates: 2, warmCells: 1, backend, storage });
     const warnings: unknown[] = [];
     host.on('warning', error => warnings.push(errorCode(error)));
     let isLoading = true;

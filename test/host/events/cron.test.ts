@@ -214,9 +214,9 @@ test('load() refuses triggers that it cannot tell apart, or that the flags do no
 
 test('a host whose storage is used by another host cannot load a function with triggers', async t => {
   const storage = await directory(t);
-  const first = newHost(t, { storage, services: 'inline' });
+  const first = newHost(t, { storage, backend: 'inline' });
   await first.openStorage();
-  const second = newHost(t, { storage, services: 'inline' });
+  const second = newHost(t, { storage, backend: 'inline' });
   await t.throwsAsync(second.load(LOGS, { crons: ['0 4 * * *'] }), { code: 'EDGE_STORAGE_LOCKED' });
 });
 

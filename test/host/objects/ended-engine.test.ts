@@ -66,20 +66,20 @@ async function busyEngine(ancestor: number): Promise<number> {
   }
 }
 
-for (const services of ['inline', 'process'] as const) {
+for (const backend of ['inline', 'process'] as const) {
   test.serial(
-    `an object is reset and nothing of its batch is stored when its SQL engine ends (${services})`,
+    `an object is reset and nothing of its batch is stored when its SQL engine ends (${backend})`,
     async t => {
       t.timeout(300_000);
       const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
       t.teardown(() => rm(storage, { recursive: true, force: true }));
-      const host = newHost(t, { services, storage });
+      const host = newHost(t, { backend, storage });
       const fn = await host.load(SOURCE, { name: 'f' });
       for (const shape of Object.keys(SHAPES)) {
         const { rpc } = fn.objects('O').getByName(shape);
         const before = Object(await rpc.state?.());
         const running = Promise.resolve(rpc.run?.(shape)).catch(errorCode);
-        process.kill(await busyEngine(host.health().services?.pid ?? process.pid), 'SIGKILL');
+        process.kill(await busyEngine(host.health().backend?.pid ?? process.pid), 'SIGKILL');
         t.is(await running, 'EDGE_OBJECT_RESET', shape);
         const after = Object(await fn.objects('O').getByName(shape).rpc.state?.());
         t.deepEqual(after.stored, [null, 0, null], shape);
@@ -92,7 +92,7 @@ for (const services of ['inline', 'process'] as const) {
 test.serial(
   'what SQL has written in a transaction that is too large to be written is not a part of the next write',
   async t => {
-    const host = newHost(t, { services: 'inline' });
+    const host = newHost(t, { backend: 'inline' });
     const fn = await host.load(
       `import { StatefulObject } from 'edgehost:workers';
     export class O extends StatefulObject {

@@ -79,7 +79,7 @@ test('an account that is removed takes its objects and alarms along, those that 
 test('a host that closes ends objects at once, and an alarm that it has cut off is no failure of the object', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const options = { storage: directory, services: 'inline' } as const;
+  const options = { storage: directory, backend: 'inline' } as const;
   const open = async () => {
     const host = newHost(t, options);
     const fn = await host.load(SLEEPER, { name: 'sleeper' });

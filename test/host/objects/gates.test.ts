@@ -84,7 +84,7 @@ async function opened(t: ExecutionContext) {
   await once(dialed, 'listening');
   t.teardown(() => dialed.close());
   const host = newHost(t, {
-    services: 'inline',
+    backend: 'inline',
     egress: { allow: ['127.0.0.0/8'], sockets: true },
     outbound: async request => {
       const name = new URL(request.url).pathname.slice(1);
@@ -221,7 +221,7 @@ test.serial(
 test.serial('the gate is kept where the storage is in another process', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const host = newHost(t, { services: 'process', storage: directory, limits: { storageBytes: 400 } });
+  const host = newHost(t, { backend: 'process', storage: directory, limits: { storageBytes: 400 } });
   const fn = await host.load(OBJECTS.replace(`'${MARK}'`, `'x'.repeat(1000)`), { name: 'gates' });
   const object = fn.objects('A').getByName('a').rpc;
   t.is(errorCode(await t.throwsAsync(Promise.resolve(object.answer()))), 'EDGE_OBJECT_RESET');
@@ -327,7 +327,7 @@ export class Room extends StatefulObject {
 export default { fetch: (request, env) => env.ROOM.getByName('a').fetch(request) };`;
 
 test.serial('a message of a WebSocket does not wait for writes that follow it', async t => {
-  const host = newHost(t, { services: 'inline' });
+  const host = newHost(t, { backend: 'inline' });
   const fn = await host.load(ROOM, { name: 'rooms', routes: ['*/*'], objects: { ROOM: 'Room' } });
   const socket = await connected(t, await serveSockets(t, host));
   valve.close();

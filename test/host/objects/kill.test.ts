@@ -26,7 +26,7 @@ const counting = test.macro(async (t, how: keyof typeof SOURCES) => {
   const directory = await newDirectory(t);
   const said: Said = { begun: new Set(), confirmed: new Set() };
   for (let round = 0; round < ROUNDS; round++) await runAndKill(directory, round, how, said);
-  const host = newHost(t, { storage: directory, services: 'inline' });
+  const host = newHost(t, { storage: directory, backend: 'inline' });
   await checkCounted(t, await host.load(SOURCES[how], { name: 'counters' }), said, how === 'methods');
 });
 
@@ -67,7 +67,7 @@ function kill(pid: number): void {
 
 const VICTIMS: Readonly<Record<string, (host: EdgeHost) => readonly (number | undefined)[]>> = {
   'the cell': host => host.health().cells.map(({ pid }) => pid),
-  'the services process': host => [host.health().services?.pid],
+  'the backend process': host => [host.health().backend?.pid],
 };
 
 for (const [victim, pidsOf] of Object.entries(VICTIMS)) {
@@ -75,8 +75,8 @@ for (const [victim, pidsOf] of Object.entries(VICTIMS)) {
     `no confirmed increment is lost and none is applied twice when ${victim} is killed at any point`,
     async t => {
       t.timeout(3_600_000);
-      const isInServices = victim === 'the services process';
-      const host = newHost(t, { storage: await newDirectory(t), services: isInServices ? 'process' : 'inline' });
+      const isInServices = victim === 'the backend process';
+      const host = newHost(t, { storage: await newDirectory(t), backend: isInServices ? 'process' : 'inline' });
       const fn = await host.load(COUNTING, { name: 'counters' });
       const said: Said = { begun: new Set(), confirmed: new Set() };
       let isOver = false;

@@ -33,18 +33,18 @@ export default { async fetch(request, env) {
   return request.headers.has('upgrade') ? stub.fetch(request) : new Response(String(await stub.inc()));
 } };`;
 
-async function opened(t: ExecutionContext, services: (typeof MODES)[number]): Promise<EdgeHost> {
+async function opened(t: ExecutionContext, backend: (typeof MODES)[number]): Promise<EdgeHost> {
   const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  return newHost(t, { services, storage });
+  return newHost(t, { backend, storage });
 }
 
-for (const services of MODES) {
+for (const backend of MODES) {
   test.serial(
-    `calls of an object and WebSockets to it wait for the next version of its function (${services})`,
+    `calls of an object and WebSockets to it wait for the next version of its function (${backend})`,
     async t => {
       t.timeout(240_000);
-      const host = await opened(t, services);
+      const host = await opened(t, backend);
       const fn = await host.load(version(0), OPTIONS);
       const url = await serveSockets(t, host);
       let isOver = false;
@@ -84,9 +84,9 @@ for (const services of MODES) {
     },
   );
 
-  test.serial(`a call of an object that is not answered does not keep the next version away (${services})`, async t => {
+  test.serial(`a call of an object that is not answered does not keep the next version away (${backend})`, async t => {
     t.timeout(120_000);
-    const host = await opened(t, services);
+    const host = await opened(t, backend);
     const fn = await host.load(version(0), OPTIONS);
     const { rpc } = fn.objects('O').getByName('a');
     t.is(await rpc.inc?.(), 1);
@@ -97,10 +97,10 @@ for (const services of MODES) {
   });
 
   test.serial(
-    `an object of the version before calls another one while the next version waits (${services})`,
+    `an object of the version before calls another one while the next version waits (${backend})`,
     async t => {
       t.timeout(120_000);
-      const host = await opened(t, services);
+      const host = await opened(t, backend);
       const source = (number: number): string => `import { StatefulObject } from 'edgehost:workers';
     export class O extends StatefulObject {
       async first() {
@@ -124,10 +124,10 @@ for (const services of MODES) {
   );
 
   test.serial(
-    `what runs in the version before calls its bindings and the application to its end (${services})`,
+    `what runs in the version before calls its bindings and the application to its end (${backend})`,
     async t => {
       t.timeout(120_000);
-      const host = await opened(t, services);
+      const host = await opened(t, backend);
       await host.load(`export default { fetch: () => new Response('called') };`, { name: 'callee' });
       const reached: (() => void)[] = [];
       let open = (): void => {};
@@ -170,9 +170,9 @@ for (const services of MODES) {
     },
   );
 
-  test.serial(`load() serves the version of the last of many calls for one name (${services})`, async t => {
+  test.serial(`load() serves the version of the last of many calls for one name (${backend})`, async t => {
     t.timeout(240_000);
-    const host = await opened(t, services);
+    const host = await opened(t, backend);
     const source = (number: number): string => `export default { fetch: () => new Response('${number}') };`;
     for (let round = 0; round < 3; round++) {
       const loads = Array.from({ length: 50 }, (_, number) => host.load(source(number), { name: 'f' }));
@@ -182,9 +182,9 @@ for (const services of MODES) {
     }
   });
 
-  test.serial(`load() serves the last of many calls for one name whose script starts (${services})`, async t => {
+  test.serial(`load() serves the last of many calls for one name whose script starts (${backend})`, async t => {
     t.timeout(240_000);
-    const host = await opened(t, services);
+    const host = await opened(t, backend);
     const source = (number: number): string =>
       `${number < 6 ? '' : "throw new Error('bad');"} export default { fetch: () => new Response('${number}') };`;
     const loads = Array.from({ length: 10 }, (_, number) => host.load(source(number), { name: 'f' }));

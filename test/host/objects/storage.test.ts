@@ -99,7 +99,7 @@ test('a request of an object leaves when what it has written is on disk, and nev
 test('two applications that share a directory: one has the objects of a function, the other is refused', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(directory, { recursive: true, force: true }));
-  const options = { storage: directory, services: 'process' } as const;
+  const options = { storage: directory, backend: 'process' } as const;
   const [first, second] = [newHost(t, options), newHost(t, options)];
   const here = (await first.load(COUNTER, BOUND)).objects('Counter').getByName('a');
   const there = (await second.load(COUNTER, BOUND)).objects('Counter').getByName('a');

@@ -198,7 +198,7 @@ test('the database of an object counts into what its account has stored', async 
 });
 
 onLinux('what an object was told is stored stays when processes of SQL and cells are killed', async t => {
-  const fn = await newHost(t, { services: 'inline' }).load(NOTES, BOUND);
+  const fn = await newHost(t, { backend: 'inline' }).load(NOTES, BOUND);
   const notes = () => fn.objects('Notes').getByName('a').rpc;
   let told = 0;
   const programs = ['objects/sql/engine/main.js', 'cell-main', 'objects/sql/engine/main.js'];

@@ -207,7 +207,7 @@ for (const isolation of ISOLATIONS) {
     if (isolation === 'thread' && !isForBoth) continue;
     test.serial(`no answer of an object leaves as if its write were stored when ${what} (${isolation})`, async t => {
       t.timeout(600_000);
-      const { newWorld } = await opened(t, { services: 'inline', isolation });
+      const { newWorld } = await opened(t, { backend: 'inline', isolation });
       for (const { what: combination, ask, how } of COMBINATIONS) {
         if (ofSql && WRITES[how]?.includes('sql') !== true) continue;
         const world = await newWorld();
@@ -223,7 +223,7 @@ for (const isolation of ISOLATIONS) {
 
   test.serial(`what an object answers behind each kind of write leaves when it is stored (${isolation})`, async t => {
     t.timeout(600_000);
-    const { newWorld } = await opened(t, { services: 'inline', isolation });
+    const { newWorld } = await opened(t, { backend: 'inline', isolation });
     for (const { what, ask, how } of COMBINATIONS) {
       const world = await newWorld();
       t.is(await (await ask(t, world))(how), 'stored', what);
@@ -232,14 +232,14 @@ for (const isolation of ISOLATIONS) {
   });
 }
 
-/** The process of the services is stopped, so that the call is on its way when it is killed: opening the object, or writing. */
+/** The backend process is stopped, so that the call is on its way when it is killed: opening the object, or writing. */
 for (const isOpen of [false, true]) {
   const call = isOpen ? 'it is written to' : 'it is opened';
-  test.serial(`no answer of an object leaves when the services process is killed while ${call}`, async t => {
+  test.serial(`no answer of an object leaves when the backend process is killed while ${call}`, async t => {
     t.timeout(600_000);
     const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
     t.teardown(() => rm(storage, { recursive: true, force: true }));
-    const { host, newWorld } = await opened(t, { services: 'process', storage });
+    const { host, newWorld } = await opened(t, { backend: 'process', storage });
     const asks = Object.entries(ASKS);
     for (const [at, how] of [
       'put()',
@@ -253,7 +253,7 @@ for (const isOpen of [false, true]) {
       const world = await newWorld();
       const asked = await ask(t, world);
       if (isOpen) await stateOf(world);
-      const pid = host.health().services?.pid ?? 0;
+      const pid = host.health().backend?.pid ?? 0;
       process.kill(pid, 'SIGSTOP');
       const asking = asked(how);
       t.is(await Promise.race([asking.then(() => 'left'), after(100)]), 'silent', `${answer}, ${how}`);

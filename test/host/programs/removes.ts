@@ -2,8 +2,8 @@
 import { writeSync } from 'node:fs';
 import { EdgeHost } from '../../../src/index.js';
 
-const [storage = '', services] = process.argv.slice(2);
-const host = new EdgeHost({ storage, services: services === 'process' ? 'process' : 'inline' });
+const [storage = '', backend] = process.argv.slice(2);
+const host = new EdgeHost({ storage, backend: backend === 'process' ? 'process' : 'inline' });
 const bucket = host.account('acme').bucket('files');
 await bucket.head('a');
 writeSync(1, 'ready\n');

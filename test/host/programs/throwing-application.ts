@@ -9,7 +9,7 @@ import process from 'node:process';
 import { EdgeHost } from '../../../src/index.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 
-const [isolation, services] = process.argv.slice(2);
+const [isolation, backend] = process.argv.slice(2);
 const uncaught: string[] = [];
 process.on('uncaughtException', error => uncaught.push(error.message));
 const storage = mkdtempSync(join(tmpdir(), 'edgehost-'));
@@ -23,7 +23,7 @@ function fails(what: string): () => never {
 const host = new EdgeHost({
   storage,
   isolation: isolation === 'thread' ? 'thread' : 'process',
-  services: services === 'process' ? 'process' : 'inline',
+  backend: backend === 'process' ? 'process' : 'inline',
   warmCells: 0,
   spareIsolates: 0,
   outbound: fails('outbound'),

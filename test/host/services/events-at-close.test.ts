@@ -8,7 +8,7 @@ import { newHost } from '../new-host.js';
 test('close() resolves when the events of all invocations have been delivered, also of those that it ended', async t => {
   const storage = await mkdtemp(join(tmpdir(), 'edgehost-'));
   t.teardown(() => rm(storage, { recursive: true, force: true }));
-  const host = newHost(t, { storage, services: 'process', usage: false });
+  const host = newHost(t, { storage, backend: 'process', usage: false });
   let events = 0;
   let calls = 0;
   host.on('invocation', event => {

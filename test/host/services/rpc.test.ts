@@ -162,9 +162,9 @@ test('a method is ok when its caller ends without disposing what it got, or neve
   t.deepEqual(outcomes, ['ok', 'ok', 'ok', 'ok']);
 });
 
-for (const services of ['inline', 'process'] as const) {
-  test(`what a caller leaves unread and undisposed is not held when it is over (${services})`, async t => {
-    const host = newHost(t, { services, ...(services === 'process' && { storage: await temporaryDirectory(t) }) });
+for (const backend of ['inline', 'process'] as const) {
+  test(`what a caller leaves unread and undisposed is not held when it is over (${backend})`, async t => {
+    const host = newHost(t, { backend, ...(backend === 'process' && { storage: await temporaryDirectory(t) }) });
     const account = host.account('acme', { hostBytes: 2 ** 20 });
     await account.load(API, { name: 'api' });
     const fn = await account.load(

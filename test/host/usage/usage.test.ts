@@ -271,9 +271,9 @@ test('usage() of a closed host is refused, and opens no storage', async t => {
 
 test('a host whose storage is in use by another serves, and keeps its usage later', async t => {
   const storage = await temporaryDirectory(t);
-  const first = newHost(t, { storage, services: 'inline' });
+  const first = newHost(t, { storage, backend: 'inline' });
   await first.bucket('files').put('a', 'b');
-  const second = newHost(t, { storage, services: 'inline' });
+  const second = newHost(t, { storage, backend: 'inline' });
   const fn = await second.load(handler('return new Response("x");'));
   t.is(await (await fn.fetch('https://example.org/')).text(), 'x');
   await t.throwsAsync(second.account('default').usage({}), { code: 'EDGE_STORAGE_LOCKED' });

@@ -1,4 +1,4 @@
-/** The life of a services process, as the applications on its directory see it. */
+/** The life of a backend process, as the applications on its directory see it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import {
 
 const CONNECTS = fileURLToPath(new URL('./programs/connects.js', import.meta.url));
 
-/** Another application; the id of the services process that it has connected to, or started. */
+/** Another application; the id of the backend process that it has connected to, or started. */
 async function application(
   t: ExecutionContext,
   directory: string,
@@ -107,7 +107,7 @@ onLinux('connectServices() works in a directory with a path of 900 characters', 
   t.is(await second.ask('put a b'), 'put');
 });
 
-onLinux('a services process is known by its name and its directory in lists of processes', async t => {
+onLinux('a backend process is known by its name and its directory in lists of processes', async t => {
   const directory = await storageDirectory(t);
   const { connection } = await connectTo(t, directory);
   t.deepEqual(titlesIn([connection.pid]), [titleOf(directory)]);
@@ -173,7 +173,7 @@ test('connectServices() rejects with EDGE_SERVICES_START when something else lis
   t.teardown(() => other.close());
   const options = { directory, main: MAIN, startWithinMs: 300 };
   for (let at = 0; at < 2; at++) {
-    const message = /what listens on its socket in ".*" is no services process/;
+    const message = /what listens on its socket in ".*" is no backend process/;
     await t.throwsAsync(connectServices(options), { code: 'EDGE_SERVICES_START', message });
   }
   await t.throwsAsync(connectServices(options), { code: 'EDGE_SERVICES_START' });
@@ -231,7 +231,7 @@ test('connectServices() rejects with the reason of its signal also when the proc
   process.kill(connection.pid, 'SIGCONT');
 });
 
-test('a services process replaces the socket of one that was killed', async t => {
+test('a backend process replaces the socket of one that was killed', async t => {
   const directory = await storageDirectory(t);
   const first = await connectTo(t, directory);
   await first.ask('put greeting hello');
@@ -242,7 +242,7 @@ test('a services process replaces the socket of one that was killed', async t =>
   t.is(await second.ask('get greeting'), 'hello');
 });
 
-test('a services process ends when the only application is killed', async t => {
+test('a backend process ends when the only application is killed', async t => {
   const directory = await storageDirectory(t);
   const { child, pid } = await application(t, directory);
   child.kill('SIGKILL');
@@ -250,7 +250,7 @@ test('a services process ends when the only application is killed', async t => {
   t.false(hasSocket(directory));
 });
 
-test('a services process ends when the application that started it is killed before it connects', async t => {
+test('a backend process ends when the application that started it is killed before it connects', async t => {
   const directory = await storageDirectory(t);
   const { child, pid } = await application(t, directory, 'starts');
   child.kill('SIGKILL');
@@ -258,7 +258,7 @@ test('a services process ends when the application that started it is killed bef
   t.false(hasSocket(directory));
 });
 
-test('a services process goes on when the application that started it is killed and there is another', async t => {
+test('a backend process goes on when the application that started it is killed and there is another', async t => {
   const directory = await storageDirectory(t);
   const { child, pid } = await application(t, directory);
   const { connection, ask } = await connectTo(t, directory);
@@ -268,7 +268,7 @@ test('a services process goes on when the application that started it is killed 
   t.is(await ask('put a b'), 'put');
 });
 
-test('a services process survives the signals of a terminal and of a service manager while it has applications', async t => {
+test('a backend process survives the signals of a terminal and of a service manager while it has applications', async t => {
   const directory = await storageDirectory(t);
   const { connection, ask } = await connectTo(t, directory, { graceMs: 1e9 });
   for (const signal of ['SIGINT', 'SIGHUP', 'SIGTERM', 'SIGUSR1'] as const) {
@@ -281,7 +281,7 @@ test('a services process survives the signals of a terminal and of a service man
   t.false(hasSocket(directory));
 });
 
-test('a services process waits a moment for another application when the last has not said that it leaves', async t => {
+test('a backend process waits a moment for another application when the last has not said that it leaves', async t => {
   const directory = await storageDirectory(t);
   const first = await connectTo(t, directory, { graceMs: 1e9 });
   first.connection.control.destroy();
@@ -290,7 +290,7 @@ test('a services process waits a moment for another application when the last ha
   t.is(second.connection.pid, first.connection.pid);
 });
 
-test('a services process has little of the environment, a bound of its heap, and the priority that it was given', async t => {
+test('a backend process has little of the environment, a bound of its heap, and the priority that it was given', async t => {
   const directory = await storageDirectory(t);
   Object.assign(process.env, { TZ: 'UTC', NODE_OPTIONS: '--no-warnings', TOKEN_OF_TESTS: 'secret' });
   const { ask } = await connectTo(t, directory, { heapBytes: 100 * 2 ** 20, niceness: 3 });

@@ -1,4 +1,4 @@
-/** What comes to the socket of a services process, and what its connections are to applications and cells. */
+/** What comes to the socket of a backend process, and what its connections are to applications and cells. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -188,7 +188,7 @@ onLinux('open() makes a connection that another process can be given, and nothin
   );
 });
 
-onLinux('a services process inherits no descriptor of the application', async t => {
+onLinux('a backend process inherits no descriptor of the application', async t => {
   const directory = await storageDirectory(t);
   const { ask } = await connectTo(t, directory);
   const names = (await ask('descriptors')).split(' ').map(entry => entry.slice(entry.indexOf('=') + 1));
@@ -238,13 +238,13 @@ test('connectServices() reports a process that does not answer, and ends it', as
   process.kill(pid, 'SIGSTOP');
   await t.throwsAsync(connectServices({ directory, main: MAIN, startWithinMs: 300 }), {
     code: 'EDGE_SERVICES_START',
-    message: new RegExp(`services process ${pid} has not answered for 300 ms, and was ended`),
+    message: new RegExp(`backend process ${pid} has not answered for 300 ms, and was ended`),
   });
   t.is(await lost, 'signal SIGKILL');
   t.is(await (await connectTo(t, directory)).ask('put a b'), 'put');
 });
 
-test('a services process has no more connections than it was told, and the rest are closed', async t => {
+test('a backend process has no more connections than it was told, and the rest are closed', async t => {
   const directory = await storageDirectory(t);
   const { connection, ask } = await connectTo(t, directory, { maxConnections: 5 });
   const cells = await Promise.all(['a', 'b', 'c'].map(name => connection.open(name)));
@@ -259,7 +259,7 @@ test('a services process has no more connections than it was told, and the rest 
   t.is(await ask('put a b'), 'put');
   await t.throwsAsync(connectServices({ directory, main: MAIN, startWithinMs: 300 }), {
     code: 'EDGE_SERVICES_START',
-    message: new RegExp(`services process ${connection.pid} accepts no more connections$`),
+    message: new RegExp(`backend process ${connection.pid} accepts no more connections$`),
   });
   t.is(await ask('get a'), 'b');
   for (const cell of cells) cell.destroy();

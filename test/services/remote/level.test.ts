@@ -93,7 +93,7 @@ async function seen(level: Level, next: (below: number) => number): Promise<unkn
 }
 
 for (const kind of ['memory', 'LevelDB']) {
-  test(`a database of the services process does what one here does: ${kind}`, async t => {
+  test(`a database of the backend process does what one here does: ${kind}`, async t => {
     const { local, remote } = await databases(t, kind === 'memory' ? ':memory:' : await temporaryDirectory(t));
     for (let seed = 0; seed < 300; seed++) {
       await change(local, random(seed));

@@ -1,4 +1,4 @@
-/** The two ends of a connection between an application and the services process, in one process. Programs that run without ava import it, too. */
+/** The two ends of a connection between an application and the backend process, in one process. Programs that run without ava import it, too. */
 import { createConnection, createServer, type Socket } from 'node:net';
 import { BUCKET_CONTRACT } from '../../../src/bindings/bucket/contract.js';
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
@@ -16,7 +16,7 @@ export interface ServedChannel {
   readonly server: RemoteServer;
 }
 
-/** The end of the services process. */
+/** The end of the backend process. */
 export function serve(transport: Transport, objects: ServedObjects): ServedChannel {
   let server: RemoteServer | undefined;
   const channel = new Channel(
@@ -51,7 +51,7 @@ export function connect(socket: Socket, onSignal?: ChannelOwner['onSignal']): Ch
   return applicationChannel(socketTransport(socket, false), onSignal);
 }
 
-/** The services process of a socket in a folder, in this process: connections are made one after the other. */
+/** The backend process of a socket in a folder, in this process: connections are made one after the other. */
 export interface SocketServices {
   /** The current connection, or a new one. */
   connection(): Promise<Channel>;
@@ -62,7 +62,7 @@ export interface SocketServices {
   close(): Promise<void>;
 }
 
-/** @param onServed gets the end of the services process of each connection */
+/** @param onServed gets the end of the backend process of each connection */
 export async function socketServices(
   path: string,
   objects: ServedObjects,

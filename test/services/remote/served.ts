@@ -1,4 +1,4 @@
-/** The objects of a storage with buckets, as the services process serves them. */
+/** The objects of a storage with buckets, as the backend process serves them. */
 import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
 import { REGISTRY } from '../../../src/bindings/registry.js';

@@ -151,13 +151,13 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-for (const services of ['inline', 'process'] as const) {
+for (const backend of ['inline', 'process'] as const) {
   for (const { what, write, read, options = {}, message } of KINDS) {
-    test(`the application is warned of a damaged record: ${what} (services ${services})`, async t => {
+    test(`the application is warned of a damaged record: ${what} (backend ${backend})`, async t => {
       t.timeout(120_000);
       const storage = await temporaryDirectory(t);
       const marker = newMarker();
-      const settings: EdgeHostOptions = { storage, services, warmCells: 0, spareIsolates: 0 };
+      const settings: EdgeHostOptions = { storage, backend, warmCells: 0, spareIsolates: 0 };
       const { consumers: _, ...producing } = options;
       const first = new EdgeHost(settings);
       await first.account('acme').load(FUNCTION, { name: 'f', ...producing });

@@ -7,7 +7,7 @@ import { errorCode } from '../../../src/quotas/errors.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { contentOf, filesBelow, fill, flip, NAMES, type Readings, readAll, SIZES } from './damage.js';
 
-const MODES: readonly EdgeHostOptions[] = [{ services: 'inline' }, { services: 'process' }];
+const MODES: readonly EdgeHostOptions[] = [{ backend: 'inline' }, { backend: 'process' }];
 
 async function copyOf(t: ExecutionContext, directory: string): Promise<string> {
   const copy = join(await temporaryDirectory(t), 'copy');
@@ -27,11 +27,11 @@ function isNamed(t: ExecutionContext, read: Readings, name: string, file: RegExp
 }
 
 for (const options of MODES) {
-  test(`get() refuses a value of any size whose bytes were changed, names its key and file, and gives all others, services ${options.services}`, async t => {
+  test(`get() refuses a value of any size whose bytes were changed, names its key and file, and gives all others, backend ${options.backend}`, async t => {
     const whole = await temporaryDirectory(t);
     await fill(whole, options);
     t.is((await readAll(whole, options)).right.length, NAMES.length);
-    const sizes = options.services === 'inline' ? SIZES : [100, 65_537];
+    const sizes = options.backend === 'inline' ? SIZES : [100, 65_537];
     for (const name of NAMES) {
       if (!sizes.some(size => name.endsWith(`/${size}`)) && name !== 'files/parts') continue;
       // One byte can be anywhere.

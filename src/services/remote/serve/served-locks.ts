@@ -1,4 +1,4 @@
-/** The locks that one application holds in the services process. They are free when it is gone. */
+/** The locks that one application holds in the backend process. They are free when it is gone. */
 import { guarded } from '../../../quotas/guarded.js';
 import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
 

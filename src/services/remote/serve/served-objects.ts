@@ -1,4 +1,4 @@
-/** What the services process has for the applications: the real objects behind the calls of calls.ts. */
+/** What the backend process has for the applications: the real objects behind the calls of calls.ts. */
 import type { BindingBase } from '../../../bindings/binding.js';
 import type { Service } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';

@@ -1,4 +1,4 @@
-/** An application that connects to the services process of a directory, says the id of that, and stays. With `starts` it starts one and does not connect. */
+/** An application that connects to the backend process of a directory, says the id of that, and stays. With `starts` it starts one and does not connect. */
 import { connectServices } from '../../../../src/services/process/connect-services.js';
 import { packageVersion } from '../../../../src/services/process/package-version.js';
 import { SocketDirectory } from '../../../../src/services/process/socket-directory.js';

@@ -1,5 +1,5 @@
 /**
- * A services process of tests: one record store, and lines of text. On the control connection of an application each line is a command, and is answered with a
+ * A backend process of tests: one record store, and lines of text. On the control connection of an application each line is a command, and is answered with a
  * line. A connection of a cell is answered with its names, and then with what it sends.
  */
 import { readdirSync, readlinkSync } from 'node:fs';
