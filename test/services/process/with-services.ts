@@ -1,4 +1,4 @@
-/** Services processes of tests: started by what is tested, and gone when the test ends. */
+/** Backend processes of tests: started by what is tested, and gone when the test ends. */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 
 export const MAIN = fileURLToPath(new URL('./programs/services.js', import.meta.url));
 
-/** Services processes that a test has met. */
+/** Backend processes that a test has met. */
 const met = new WeakMap<ExecutionContext, Set<number>>();
 
 /** A storage directory that is not there yet. When the test ends, and has closed what it has, all processes that it has met end. */
