@@ -51,7 +51,17 @@ const DOCUMENTS = [
 
 /** The folders of src whose comments and messages keep the rules. */
 const FOLDERS = [
-  ...['cli', 'guest/callbacks', 'guest/env', 'guest/modules', 'guest/queue', 'guest/rpc', 'guest/sockets', 'guest/web'],
+  ...[
+    'bindings',
+    'cli',
+    'guest/callbacks',
+    'guest/env',
+    'guest/modules',
+    'guest/queue',
+    'guest/rpc',
+    'guest/sockets',
+    'guest/web',
+  ],
   ...['guest/websockets', 'management/deprecations', 'management/dns', 'management/http', 'management/resources'],
   ...['management/state', 'names', 's3', 'shapes', 'storage', 'usage', 'worker'],
 ].map(name => join(ROOT, 'src', name));

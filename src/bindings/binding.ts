@@ -29,11 +29,11 @@ export interface BindingMethod {
   /** A call changes nothing: it is made again when the backend process was lost during it. @default false */
   readonly isSafe?: true;
   /**
-   * A call goes on with an earlier one, with which it was counted, and is no subrequest of its own. What it costs is charged as CPU time, which bounds
-   * those that a function makes without need. @default false
+   * A call continues an earlier one, with which it was counted, and is no subrequest of its own. Its cost is charged as CPU time, which bounds needless calls.
+   * @default false
    */
   readonly continues?: true;
-  /** While the call goes on, the connection of that one counts as being used. @default false */
+  /** During the call, the connection of the earlier one counts as being used. @default false */
   readonly usesConnection?: true;
 }
 
@@ -41,7 +41,7 @@ export interface BindingMethod {
 export interface BindingHost<Options = unknown> {
   /** The options of `new EdgeHost()`, checked, with their defaults. */
   readonly options: Options;
-  /** The storage of the host, which opens with its first use. @throws EdgeError EDGE_CLOSED and those of Storage.open() */
+  /** The storage of the host, which opens with its first use. @throws EdgeError EDGE_CLOSED and the errors of Storage.open() */
   storage(): Promise<Storage>;
 }
 
@@ -49,8 +49,7 @@ export interface BindingHost<Options = unknown> {
 export interface AccountContext<Shared = unknown> {
   readonly account: string;
   /**
-   * The limits of the function that the binding is opened for. For the application's own client they are those of the account, and may differ from
-   * call to call.
+   * The limits of the function that the binding is opened for. The application's own client has the limits of the account, which may differ from call to call.
    */
   readonly limits: ResolvedLimits;
   /** The result of the row's own `share`. */
@@ -98,11 +97,11 @@ export interface BindingBase<Shared = unknown> {
   readonly id: ServiceId;
   /** Its name in texts: 'bucket'. */
   readonly name: string;
-  /** What a call counts as. */
+  /** The kind of subrequest that a call counts as. */
   readonly subrequest: SubrequestKind;
   /** Methods that are missing are treated by the defaults; whether there is such a method is for the service to say. */
   readonly methods: Readonly<Record<string, BindingMethod>>;
-  /** The part of the records that is its own, and what is to be done with it while the storage is open. */
+  /** Its own part of the records, and the jobs for it while the storage is open. */
   readonly storage?: StorageOwner;
   /**
    * Whether calls are answered in the application where the services have a process of their own: those that need code of the application.
@@ -116,7 +115,7 @@ export interface BindingBase<Shared = unknown> {
   readonly directory?: DirectoryContract;
   /** Makes what all accounts of a host share. @throws TypeError or RangeError for an option of the host that is not what it must be */
   share?(host: BindingHost): Shared;
-  /** Forgets what is shared for an account that was removed. */
+  /** Forgets everything shared for an account that was removed. */
   endAccount?(shared: Shared, account: string): void;
   /** Ends what `share` has made, with the host. */
   closeShared?(shared: Shared): Promise<void>;
@@ -150,7 +149,7 @@ export interface BindingTable {
   readonly more?: Readonly<Record<string, JsonSchema>>;
   /** The schema of the value of `nameKey`, where there are keys beside it. @default the schema of the configuration */
   readonly nameSchema?: JsonSchema;
-  /** The configuration that a checked table says. `name` is the value of `nameKey`, or of what stands in its place. @default the name */
+  /** Makes the configuration from a checked table. `name` is the value of `nameKey`, or of the key that replaces it. @default the name */
   readonly configOf?: (name: unknown, table: Readonly<Record<string, unknown>>) => unknown;
 }
 
@@ -164,9 +163,9 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   readonly toml?: BindingTable;
   /** The type of such a binding in the management API: `store_bucket`. Absent like `toml`. */
   readonly managementType?: string;
-  /** The key of the configuration in such a binding. @default that of `toml` */
+  /** The key of the configuration in such a binding. @default the key in `toml` */
   readonly managementKey?: string;
-  /** JSON schema of one configuration. What comes to the methods below has been checked by it. */
+  /** JSON schema of one configuration. The methods below only get configurations that passed it. */
   readonly schema: JsonSchema;
   /** Opens it for one function. @throws TypeError for a configuration that the schema cannot refuse */
   open(context: FunctionContext<Shared>, config: Config): Service;
@@ -190,7 +189,7 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
 }
 
 export interface RemoteClient<Config, Shared, Client extends object> {
-  /** What the client calls. The context has no `check`: that is for the process of the client. */
+  /** The service that the client calls. The context has no `check`: that is for the process of the client. */
   service(context: AccountContext<Shared>, config: Config): Service;
   client(service: Service, given?: ClientBodies): Client;
 }

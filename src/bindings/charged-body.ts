@@ -2,8 +2,8 @@ import type { CallWork } from '../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
 
 /**
- * The same chunks, each of them charged to the account, and none asked for before the account may go on. No generator, which could not be ended
- * while it waits for a chunk.
+ * The same chunks, each of them charged to the account, and none requested before the account may continue. It is no generator, which
+ * could not be ended while it waits for a chunk.
  *
  * @param mbMs what a megabyte costs, in milliseconds
  * @param onChunk gets the length of each chunk

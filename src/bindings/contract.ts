@@ -145,7 +145,7 @@ export function partContract<Part>(methods: Readonly<Record<keyof Part & string,
   return { methods };
 }
 
-/** The methods of a directory of engines that have names: one that is opened is made when there is none. */
+/** The methods of a directory of engines that have names: opening creates a missing one. */
 export const NAMED_ENGINES = {
   open: { isSafe: true, opens: true },
   find: { isSafe: true, opens: true },

@@ -1,10 +1,9 @@
 /**
  * Streams that the application hands over: bodies of its Requests and Responses. Ended early, they are cancelled here and nowhere else.
  *
- * From undici 7.20 on, the one in Node 24 and 26, the body that a Request or Response makes of a FormData goes on
- * enqueuing after it was cancelled. That throws where it cannot be caught, and the unhandled rejection ends the
- * application. Undici looks before each chunk whether the stream is errored, by the property that `stream.isErrored()`
- * reads: so it is set before the stream is cancelled.
+ * From undici 7.20 on, as in Node 24 and 26, the body of a Request or Response made from a FormData enqueues chunks even after it was cancelled. That throws
+ * where it cannot be caught, and the unhandled rejection ends the application. Undici looks before each chunk whether the stream is errored, by the property
+ * that `stream.isErrored()` reads: so it is set before the stream is cancelled.
  */
 
 const ERRORED = Symbol.for('nodejs.stream.errored');
@@ -19,7 +18,7 @@ interface Canceller {
  * failed, or its answer, indefinitely. Never rejects.
  */
 export async function cancelQuietly(stream: object, reader: Canceller): Promise<void> {
-  // Answers false for a stream that is not extensible; those of undici are.
+  // Answers false for a stream that is not extensible; undici's streams are extensible.
   Reflect.defineProperty(stream, ERRORED, { value: true, configurable: true });
   void reader.cancel().catch(() => {});
 }

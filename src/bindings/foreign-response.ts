@@ -1,6 +1,6 @@
 /** Responses that the application's own code answers with. It may have the class of another fetch library, so they are known by their shape. */
 
-/** What `isResponse` asks for, for messages. */
+/** The kind of response that `isResponse` accepts, for messages. */
 export const A_RESPONSE = 'a Response that was not read, with a status from 200 to 599';
 
 export function isResponse(value: unknown): value is Response {

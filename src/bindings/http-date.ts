@@ -1,4 +1,4 @@
-/** Dates of HTTP: RFC 9110 section 5.6.7. `Date.parse()` takes many other texts, and what is no date has to be ignored. */
+/** Dates of HTTP: RFC 9110 section 5.6.7. `Date.parse()` takes many other texts, and an invalid date must be ignored. */
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const TIME = '(?<time>\\d\\d:\\d\\d:\\d\\d)';

@@ -48,7 +48,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   objectSocketBinding,
 ];
 
-/** The options of load() that bind names: that of each row, by its `option`. */
+/** The options of load() that bind names: each row adds its `option`. */
 export interface BindingOptions {
   /** Binding name to bucket name. */
   readonly buckets?: Readonly<Record<string, string>>;

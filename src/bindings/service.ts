@@ -38,7 +38,7 @@ export interface FetchChain {
   readonly total: { count: number };
 }
 
-/** What tells that a call is given up. Every AbortSignal is one. */
+/** The part of an AbortSignal that a service needs. Every AbortSignal is one. */
 export interface Cancellation {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -61,12 +61,12 @@ export interface ServiceCall {
   readonly cancellation?: Cancellation;
   /** Whether it has fired, without the price of a signal, which is made when it is first asked for. @default `signal.aborted` */
   readonly isGivenUp?: boolean;
-  /** Headers of its trace, for what is sent on: names and values in turn. Undefined while nothing is traced. */
+  /** Headers of its trace, for outgoing requests: names and values in turn. Undefined while nothing is traced. */
   readonly traceHeaders?: readonly string[] | undefined;
   /** Counts what the call makes the host do. */
   readonly work: CallWork;
   /**
-   * The body of the answer is written to another process and nothing else, so bytes may be those of a buffer that others read.
+   * The body of the answer is only written to another process, so its bytes may be in a buffer that others read.
    * @default false: its memory is the caller's
    */
   readonly onlySendsBody?: boolean;
@@ -86,7 +86,7 @@ export interface ServiceReply {
    */
   readonly closed?: Promise<void>;
   /**
-   * The call has opened a WebSocket: its bodies go on for as long as that is open, and hold no connection of the invocation.
+   * The call has opened a WebSocket: its bodies last as long as that is open, and hold no connection of the invocation.
    * @default false
    */
   readonly isOpen?: true;

@@ -22,7 +22,7 @@ const LIST_HEAD_BYTES = 1126 * KIB;
 /** The buckets of each account, in a storage that opens with their first use. */
 export interface AccountBuckets {
   of(account: string): BucketDirectory;
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void;
 }
 

@@ -155,7 +155,7 @@ function checkCustomMetadata(method: BucketMethod, value: unknown): Record<strin
   );
 }
 
-/** What `onlyIf` says; undefined when it names no condition. */
+/** The condition in `onlyIf`; undefined when it has none. */
 export function checkCondition(method: BucketMethod, value: unknown): Condition | undefined {
   if (value === undefined) return undefined;
   const given = checkFields(method, 'onlyIf', value);

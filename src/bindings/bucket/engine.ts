@@ -139,8 +139,8 @@ export interface ListPage {
 }
 
 /**
- * Errors are BucketError, with the codes of the table in errors.ts, and EDGE_STORAGE_QUOTA where a write has `bounds`. What a call makes the host do is counted
- * to its `work`. A call without takes turns as one more user of the account of the bucket, and has no bounds.
+ * Errors are BucketError, with the codes of the table in errors.ts, and EDGE_STORAGE_QUOTA where a write has `bounds`. The host's work for a call is charged to
+ * its `work`. A call without takes turns as one more user of the account of the bucket, and has no bounds.
  */
 export interface BucketEngine {
   /** Unique: a bucket of the same name that is made after this one was deleted has another. */

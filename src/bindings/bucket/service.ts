@@ -31,7 +31,7 @@ export interface BucketServiceOptions {
   readonly honorsInclude?: boolean;
   /** Whether delimitedPrefixes end with the delimiter (flag `store_list_prefix_keeps_delimiter`). @default false */
   readonly keepsDelimiter?: boolean;
-  /** @default those of the specification */
+  /** @default the specification's limits */
   readonly limits?: BucketPlanLimits;
   /** Called before each call; it is refused with what this throws. */
   readonly check?: () => void;

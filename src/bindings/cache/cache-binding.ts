@@ -16,7 +16,7 @@ const HEAD_BYTES = 256 * KIB;
 export interface HostCaches {
   /** The caches of the account that has the id now. They end with the account. */
   of(account: string): CacheEngine;
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void;
   close(): Promise<void>;
 }

@@ -35,7 +35,7 @@ export function checkUrl(value: unknown): string {
   try {
     if (typeof value === 'string') url = new URL(value);
   } catch {
-    // The error below says what was expected.
+    // The error below names the expected form.
   }
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw new TypeError('Invalid URL. Cache API keys must be fully-qualified, valid URLs.');

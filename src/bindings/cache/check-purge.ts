@@ -1,4 +1,4 @@
-/** What may be purged: the shape that the application and the management API give, and what it becomes. */
+/** Checks a purge: the shape that the application and the management API give, and its normal form. */
 import { constant, list, objectOf, type Schema, text } from '../../quotas/schema/schema.js';
 import { checkUrl } from './check-arguments.js';
 import type { CachePurge } from './engine.js';
@@ -22,7 +22,7 @@ export const CACHE_PURGE: Schema<CachePurge> = objectOf<CachePurge>(
 /**
  * The same with URLs, hosts and tags as they are kept.
  *
- * @throws TypeError that quotes a URL that is none
+ * @throws TypeError that quotes an invalid URL
  */
 export function normalPurge({ everything, urls = [], prefixes = [], tags = [] }: CachePurge): CachePurge {
   return {

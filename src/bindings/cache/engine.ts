@@ -1,4 +1,4 @@
-/** What the caches of one account do, for functions, for the application and for the listener: asynchronous, with plain values. */
+/** The caches of one account, for functions, for the application and for the listener: asynchronous, with plain values. */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { Plan, ZonePlan } from '../../quotas/limits.js';
 import type { ServiceBody } from '../service.js';
@@ -9,7 +9,7 @@ export interface CacheQuery {
   readonly cache: string;
   /** Absolute, of http or https, as the URL parser writes it, without a fragment. */
   readonly url: string;
-  /** Names and values in turn: those of conditions and ranges, and those that responses vary by. */
+  /** Names and values in turn: the headers of conditions and ranges, and the headers that responses vary by. */
   readonly headers: readonly string[];
   /** Also one that has expired and may still be used while a fresh one is fetched. @default false */
   readonly takesStale?: boolean;
@@ -40,7 +40,7 @@ export interface CacheHit {
 
 export interface CacheMiss {
   readonly kind: 'miss';
-  /** Given back with what is fetched then, which is not kept when something was purged in between. */
+  /** Passed back with the response that is fetched then. The response is not stored when something was purged in between. */
   readonly epoch: number;
 }
 
@@ -67,16 +67,16 @@ export interface CachePutOptions {
   /** The limit that `bodyBytes` is, for the message. */
   readonly limit: 'cacheObjectBytes' | 'cacheFileBytes';
   readonly plan: Plan | ZonePlan;
-  /** What all entries of the account may take. What does not fit is not kept. */
+  /** The bytes that all entries of the account may take together. A response that does not fit is not stored. */
   readonly cacheBytes: number;
-  /** What the body is said to have. One that would not fit is not read, and nothing makes room for it. */
+  /** The announced size of the body. One that would not fit is not read, and nothing makes room for it. */
   readonly expectedBytes?: number;
   readonly epoch?: number;
   /** Not waited for when the body is all there. */
   readonly signal?: AbortSignal;
 }
 
-/** What is to be forgotten: all that one of the lists names, or everything. */
+/** The entries to remove: every entry that one of the lists names, or everything. */
 export interface CachePurge {
   readonly everything?: true;
   /** Absolute URLs; a fragment is ignored. */
@@ -88,7 +88,7 @@ export interface CachePurge {
 }
 
 export interface CacheUsage {
-  /** What all entries take: bodies, heads and the records that find them. */
+  /** The bytes of all entries: bodies, heads and the records that find them. */
   readonly bytes: number;
   readonly entries: number;
 }
@@ -105,12 +105,12 @@ export interface CacheEngine {
   put(response: KeptResponse, body: ServiceBody | null, options: CachePutOptions, work?: CallWork): Promise<boolean>;
   /** @returns whether there was one that is not expired */
   delete(cache: string, url: string, work?: CallWork): Promise<boolean>;
-  /** @returns how many entries are gone. What is being fetched meanwhile for the listener is not kept. */
+  /** @returns how many entries are gone. A response that the listener is fetching meanwhile is not stored. */
   purge(purge: CachePurge): Promise<{ readonly purged: number }>;
   usage(): Promise<CacheUsage>;
 }
 
-/** The caches of an account, by kind: those that functions open, and that of each function's responses. */
+/** The caches of an account, by kind: caches that functions open, and the cache of each function's responses. */
 export const cacheKey = {
   default: 'd',
   named: (name: string) => `n${JSON.stringify(name)}`,

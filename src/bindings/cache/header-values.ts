@@ -1,6 +1,6 @@
 /** Lists of names and values in turn, as heads have them. */
 
-/** All values of a header, joined; undefined when there is none. `name` in lower case. */
+/** All values of a header, joined; undefined when the header is absent. `name` in lower case. */
 export function headerOf(headers: readonly string[], name: string): string | undefined {
   let joined: string | undefined;
   for (let at = 0; at + 1 < headers.length; at += 2) {

@@ -37,7 +37,7 @@ const MAX_NAME_LENGTH = 1023;
 
 /** @throws TypeError, RangeError */
 export function checkedPurge(where: string, purge: CachePurge): CachePurge {
-  if (purge === undefined) throw new TypeError(`The argument of ${where} is missing, expected what is to be purged`);
+  if (purge === undefined) throw new TypeError(`The argument of ${where} is missing, expected the entries to purge`);
   checkOptions(where, purge, CACHE_PURGE);
   return normalPurge(purge);
 }

@@ -18,7 +18,7 @@ export interface MatchHead {
 
 type Answer = (engine: CacheEngine, call: ServiceCall, limits: CacheLimits) => Promise<ServiceReply>;
 
-/** @param limits read with each call: those of an account change */
+/** @param limits read with each call: the limits of an account change */
 export function cacheService(engine: CacheEngine, limits: () => CacheLimits, check: () => void = () => {}): Service {
   return async call => {
     try {

@@ -26,7 +26,7 @@ export class SharedCaches {
     return caches;
   }
 
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void {
     this.#accounts
       .get(account)

@@ -1,6 +1,6 @@
 /**
- * Whether a response may be kept, and for how long. Lifetimes are computed by http-cache-semantics (RFC 9111, as a shared cache); what is decided
- * here are the rules of hosted platforms beside it.
+ * Whether a response may be kept, and for how long. Lifetimes are computed by http-cache-semantics (RFC 9111, as a shared cache); this file adds the rules of
+ * hosted platforms.
  */
 import CachePolicy from 'http-cache-semantics';
 import { headerOf, listOf } from './header-values.js';
@@ -20,7 +20,7 @@ export interface StoringTerms {
 const MINUTE_SECONDS = 60;
 const YEAR_SECONDS = 365 * 24 * 60 * MINUTE_SECONDS;
 
-/** Lifetimes of responses that say nothing of theirs, by status: those of hosted platforms. */
+/** Lifetimes by status of responses that declare no lifetime: the same as on hosted platforms. */
 const DEFAULT_SECONDS: ReadonlyMap<number, number> = new Map([
   [200, 120 * MINUTE_SECONDS],
   [301, 120 * MINUTE_SECONDS],
@@ -35,7 +35,7 @@ const MAX_VARIES = 16;
 /** Each is a record of its own. */
 const MAX_TAGS = 100;
 const MAX_TAG_LENGTH = 1024;
-/** They belong to one connection, or are computed anew. */
+/** They belong to one connection, or are computed again. */
 const DROPPED: ReadonlySet<string> = new Set([
   'age',
   'connection',
@@ -56,7 +56,7 @@ const DROPPED: ReadonlySet<string> = new Set([
  * @returns undefined: it is not kept
  */
 export function putTerms(status: number, headers: readonly string[]): StoringTerms | undefined {
-  // What the caller stores is its own decision, so a status that HTTP caches do not understand is as good as 200.
+  // The caller decides what it stores, so a status that HTTP caches do not understand counts as 200.
   const read = readHead(headers, 'cache-control');
   const policy = new CachePolicy(NO_REQUEST, { status: 200, headers: read.fields }, POLICY_OPTIONS);
   if (read.hasCookies || !policy.storable() || read.directives.has('no-cache')) return undefined;
@@ -75,7 +75,7 @@ export function frontTerms(
   headers: readonly string[],
   requestHeaders: readonly string[],
 ): StoringTerms | undefined {
-  // RFC 9213: what is meant for such caches takes the place of what is meant for all.
+  // RFC 9213: a directive for such caches overrides the directive for all.
   const targeted = headerOf(headers, 'cdn-cache-control');
   const read = readHead(headers, targeted === undefined ? 'cache-control' : 'cdn-cache-control');
   const authorization = headerOf(requestHeaders, 'authorization');

@@ -46,7 +46,7 @@ function streamOf(source: ByteSource, give: (source: GivenBodySource) => CallStr
   const { stream, fail } = give(source.rest());
   const end = (): void => {
     source.end();
-    // A reader must not take what has come for all of it.
+    // A reader must not mistake the bytes so far for the whole body.
     fail(new Error('The call that the stream belongs to is over'));
   };
   return { stream, end };

@@ -16,7 +16,7 @@ interface CallbackHostOptions {
 interface CallbackShare {
   readonly timeoutMs: number;
   readonly concurrency: number;
-  /** The gates of the accounts that have calls under way. */
+  /** The gates of the accounts that have open calls. */
   readonly gates: Map<string, CallbackGate>;
 }
 

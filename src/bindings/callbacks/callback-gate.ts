@@ -1,4 +1,4 @@
-/** How many callbacks of one account are under way, and what their arguments take. */
+/** Counts the open callbacks of one account and the memory of their arguments. */
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 
@@ -9,8 +9,8 @@ import { guarded } from '../../quotas/guarded.js';
 const ABANDONED_FACTOR = 10;
 
 /**
- * The heap memory that the arguments of calls under way may take together; one call may always have its own. What the host holds for an account by default
- * is twice as much, so arguments alone do not keep its connections from being read.
+ * The heap memory that the arguments of open calls may take together; one call may always have its own. By default the host holds twice as much for an account,
+ * so arguments alone do not stop it from reading the account's connections.
  */
 const MAX_ARGUMENT_BYTES = 24 * 1024 * 1024;
 /** How long a call waits for that. Callbacks that call functions may wait for each other. */
@@ -61,7 +61,7 @@ export class CallbackGate {
 
   /**
    * Takes memory for arguments before they are decoded; undefined at once while there is some.
-   * @throws EdgeError EDGE_OVERLOADED (as a rejection) when there is none for too long; the reason of the signal when it fires
+   * @throws EdgeError EDGE_OVERLOADED (as a rejection) when no room appears in time; the reason of the signal when it fires
    */
   takeBytes(bytes: number, signal: AbortSignal): Promise<void> | undefined {
     if (this.#waiting.size === 0 && this.#fits(bytes)) {

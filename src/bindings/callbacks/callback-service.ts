@@ -127,7 +127,7 @@ function replyOf(value: unknown, name: string, running: RunningCall, parts: Call
     parts.end();
     running.leave();
   };
-  // The call is under way for as long as its stream is; what it reads of its argument may be what it answers.
+  // The call stays open as long as its stream does; the answer may be a stream over its argument.
   if (stream === undefined) end();
   const answer = putTogether(bytes, stream, end);
   return { head, body: answer instanceof Uint8Array ? piecesOf(answer) : answer };

@@ -82,7 +82,7 @@ export class ValueDecoder {
     this.value = this.#begin(encoded);
   }
 
-  /** Goes on until the value is whole, or until about the time `untilMs` of `performance.now()`. @returns whether it is whole */
+  /** Runs until the value is whole, or until about the time `untilMs` of `performance.now()`. @returns whether it is whole */
   run(untilMs: number): boolean {
     for (let step = 1; ; step++) {
       const filling = this.#open.at(-1);
@@ -149,7 +149,7 @@ export class ValueDecoder {
   }
 
   #array(list: readonly unknown[]): unknown[] {
-    // A copy is as long as it has to be; one that grows item by item is up to half as long again, and 17 items at least.
+    // A copy has exactly the needed length; one that grows item by item is up to half as long again, and 17 items at least.
     const array = list.slice(1);
     return this.#fill(array, list, (item, filling) => {
       if (typeof item === 'object' && item !== null) array[filling.at - 2] = this.#begin(item);

@@ -13,7 +13,7 @@ export interface EncodedParts {
   readonly stream: ByteStream | undefined;
 }
 
-/** @throws TypeError for what cannot be copied, RangeError for what is too large or nested too deeply; both name the place */
+/** @throws TypeError for a value that cannot be copied, RangeError for one that is too large or nested too deeply; both name the place */
 export function encodeValue(value: unknown, place: string): EncodedParts {
   const encoder = new Encoder();
   const json = encoder.value(value, place, 0);

@@ -1,6 +1,6 @@
 /**
- * The heap memory that a value takes once it is decoded, counted before that. Measured on Node 20.20 and 24.21: generated values take between half and
- * 1.4 times what is counted, but less where V8 shares names and texts, as Node 26 does with long names (test/bindings/callbacks/value-bytes.test.ts).
+ * The heap memory that a value takes once it is decoded, counted before that. Measured on Node 20.20 and 24.21: generated values take between half and 1.4
+ * times the counted bytes. They take less where V8 shares names and texts, as Node 26 does with long names (test/bindings/callbacks/value-bytes.test.ts).
  */
 import { isIndex, isSparseIndex } from '../../quotas/host/chosen-names.js';
 import { MAX_DEPTH, MAX_NUMERIC_KEYS, MAX_OBJECTS, MAX_VALUES, TOO_MANY_PARTS } from './calls.js';
@@ -16,14 +16,14 @@ const OBJECT_BYTES = 56;
 const FIRST_PROPERTIES = 4;
 /** The list of further ones, which grows by three. */
 const MORE_BYTES = 40;
-/** From so many on an object that is made one property at a time is a dictionary. */
+/** From this many properties on, an object that is built one property at a time is a dictionary. */
 const DICTIONARY_FROM = 16;
 const ENTRY_BYTES = 60;
 /** A class of V8 for a property that no object has had behind the same ones, with its description and what refers to it. */
 const SHAPE_BYTES = 120;
 /** The shapes for which V8 makes classes. Further ones are not remembered, and each counts as new. */
 const MAX_SHAPES = 2000;
-/** What an object takes for its first index, as a list and as a dictionary. */
+/** The bytes of an object's first index, as a list and as a dictionary. */
 const LIST_BYTES = 152;
 const SPARSE_BYTES = 272;
 const MAP_BYTES = 208;
@@ -69,7 +69,7 @@ class ValueCounter {
 
   #list(list: readonly unknown[], depth: number): void {
     if (depth > MAX_DEPTH) throw new TypeError('The arguments of the call are malformed');
-    // References to one and what stands for a primitive value as well: they are arrays that were parsed.
+    // This counts references to a value and stand-ins for primitives, too: they are arrays that were parsed.
     if (++this.#objects > MAX_OBJECTS) throw new RangeError(TOO_MANY_PARTS);
     const items = list.length - 1;
     switch (list[0]) {

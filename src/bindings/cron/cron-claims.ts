@@ -1,6 +1,6 @@
 /**
- * The times of cron triggers that have been claimed: what is due is run by the one who claims it, once, also when several processes have loaded the
- * same function and when one of them starts again within the minute.
+ * The times of cron triggers that have been claimed: the process that claims a due time runs it, once, even when several processes have loaded the same
+ * function, or one of them restarts within the minute.
  *
  * A claim is durable before it resolves. Which runs are going on is known in memory only: a run ends with the process that it is in.
  */
@@ -19,15 +19,15 @@ export interface CronTarget {
 export interface CronWish extends CronTarget {
   /** The time that is due, in milliseconds since the epoch. */
   readonly dueMs: number;
-  /** Not while an earlier run of the trigger goes on. */
+  /** Not during an earlier run of the trigger. */
   readonly isExclusive: boolean;
   /** Nothing is to run: the time is missed, and so are those before it. */
   readonly isMissed: boolean;
 }
 
 /**
- * `run`: it is the caller's, who says `finished` at its end. `missed`: noted as missed, as was wished. `busy`: an earlier run goes on, and the time is used up.
- * `taken`: it was claimed before, or a later one was.
+ * `run`: it is the caller's, who says `finished` at its end. `missed`: noted as missed, as was wished. `busy`: an earlier run is still open, and the time is
+ * used up. `taken`: it was claimed before, or a later one was.
  */
 export interface CronClaim {
   readonly kind: 'run' | 'missed' | 'busy' | 'taken';
@@ -35,7 +35,7 @@ export interface CronClaim {
   readonly previousMs: number;
 }
 
-/** What schedulers use, in this process or in another: asynchronous calls with plain values. `owner` is a name of the process. */
+/** The interface for schedulers, in this process or in another: asynchronous calls with plain values. `owner` is a name of the process. */
 export interface CronClaims {
   /**
    * The triggers of a function are these since `sinceMs`. Resolves with the last time of each that was claimed; undefined for one that is new or comes back
@@ -60,7 +60,7 @@ const WRONG_CLOCK_MS = 3_600_000;
 export class StoredCronClaims implements CronClaims {
   readonly #storage: StorageContext;
   readonly #now: () => number;
-  /** The number of runs that go on, by trigger and owner. */
+  /** The number of open runs, by trigger and owner. */
   readonly #running = new Map<string, Map<string, number>>();
 
   constructor(storage: StorageContext, now: () => number) {

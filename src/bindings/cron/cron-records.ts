@@ -28,7 +28,7 @@ export function encodeCronRecord(record: CronRecord): Buffer {
   return Buffer.from(JSON.stringify(record));
 }
 
-/** A record that cannot be read is that of a trigger whose times begin long ago, so that it is claimed anew. */
+/** A record that cannot be read counts as a trigger whose times begin long ago, so that it is claimed again. */
 export function decodeCronRecord(value: Buffer): CronRecord {
   let record: unknown;
   try {
@@ -48,12 +48,12 @@ function timeOf(record: unknown, name: string): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** A time that was claimed is remembered for so long at least: another process may be late with it when the trigger is removed here. */
+/** The shortest time for which a claimed time is remembered: another process may be late with it when the trigger is removed here. */
 export const KEEP_CLAIMED_MS = 600_000;
 /** Operations of one commit. */
 const BATCH = 256;
 
-/** What claims of cron triggers register with the storage. */
+/** Registers the claims of cron triggers with the storage. */
 export function cronStorage(now: () => number): StorageOwner {
   return {
     name: 'cron',

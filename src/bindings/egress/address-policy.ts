@@ -2,8 +2,8 @@
  * Which addresses a function may reach: the public internet, less what `deny` lists, plus what `allow` lists. It judges
  * addresses, never names: names are resolved first, and the address judged is the address connected to.
  *
- * The machine's own addresses are not the internet, though they may be public: what is sent to them never passes the
- * firewall that keeps the internet from the machine's other services.
+ * The machine's own addresses are not the internet, though they may be public: a connection to them never passes the firewall that keeps the internet from the
+ * machine's other services.
  */
 
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
@@ -18,7 +18,7 @@ export interface AddressPolicyOptions {
   readonly deny?: readonly string[];
   /** Whether public addresses are allowed. `false` leaves `allow` alone. @default true */
   readonly publicInternet?: boolean;
-  /** The machine's own addresses. @default those of its network interfaces */
+  /** The machine's own addresses. @default the addresses of its network interfaces */
   readonly ownAddresses?: () => readonly string[];
 }
 
@@ -28,7 +28,7 @@ export class AddressPolicy {
   readonly #publicInternet: boolean;
   readonly #ownAddresses: () => readonly string[];
 
-  /** @throws TypeError for what is neither an address nor a CIDR range */
+  /** @throws TypeError for a text that is neither an address nor a CIDR range */
   constructor(options: AddressPolicyOptions = {}) {
     this.#allow = ranges('egress.allow', options.allow ?? []);
     this.#deny = ranges('egress.deny', options.deny ?? []);

@@ -1,9 +1,8 @@
 /**
  * Takes the content codings off a response body, as fetch does, never holding more than a few chunks of it.
  *
- * Decoders work on the threads that files and the database need too, and a few bytes can become gigabytes, or take long and become nothing. So a
- * decoder does nothing by itself: each step of it is asked for, waits for the account's turn, has a place in the queue of the threads, and is
- * charged by what came out.
+ * Decoders work on the threads that files and the database need too, and a few bytes can become gigabytes, or take long and become nothing. So a decoder does
+ * nothing by itself: each step is requested, waits for the account's turn, takes a place in the queue of the threads, and is charged by its output.
  */
 
 import { finished } from 'node:stream';
@@ -22,8 +21,8 @@ const STEP_BYTES = 64 * 1024;
 const STEP_MS = costOf(STEP_BYTES, HOST_COSTS.decodedMbMs);
 
 /**
- * The decoded body, or undefined when the body is to be handed on as it is: no coding, or one that is not known.
- * Ending what is returned ends `body`; an error in either ends both.
+ * The decoded body, or undefined when the body is to be handed on as it is: no coding, or one that is not known. Ending the returned body ends `body`; an error
+ * in either ends both.
  *
  * @param toError turns an error into the one that the reader gets; given one that it made it gives it back
  * @throws EdgeError EDGE_EGRESS_FAILED for more than five codings
@@ -186,7 +185,7 @@ const DONE: IteratorReturnResult<undefined> = { done: true, value: undefined };
 function createDecoder(coding: Coding, first: number | undefined): Decoder {
   // A step at a time: the stream is full with the first byte in it.
   const steps = { chunkSize: STEP_BYTES, readableHighWaterMark: 1 };
-  // Flushing at each write hands on what came so far; not insisting on a proper end accepts what browsers accept.
+  // Flushing at each write hands on everything decoded so far; not insisting on a proper end accepts what browsers accept.
   const lenient = { ...steps, flush: zlib.constants.Z_SYNC_FLUSH, finishFlush: zlib.constants.Z_SYNC_FLUSH };
   const { BROTLI_OPERATION_FLUSH: flush } = zlib.constants;
   switch (coding) {

@@ -1,6 +1,6 @@
 /**
- * Outgoing fetch, a service of the host process: it makes the requests of functions, which have no network of their own.
- * What comes from a function is checked here; where it may go is decided by the address policy, or by the application.
+ * Outgoing fetch, a service of the host process: it makes the requests of functions, which have no network of their own. It checks every value from a function;
+ * the address policy, or the application, decides which destinations are allowed.
  */
 
 import type { Readable } from 'node:stream';
@@ -25,7 +25,7 @@ import { checkHead, headerValue } from './request-head.js';
 import type { EgressTransport, HopAnswer, LocalSend } from './transport.js';
 
 export interface EgressSettings extends AddressPolicyOptions {
-  /** Asked about every request before anything else. What it answers is the answer, to which no address policy applies. */
+  /** Asked about every request before anything else. Its answer is final, and no address policy applies to it. */
   readonly outbound?: OutboundHandler;
   /** Finds the addresses of a host name. @default DNS, without /etc/hosts */
   readonly resolve?: ResolveHost;
@@ -68,8 +68,8 @@ export interface EgressRequest {
   /** How many redirects are followed, `redirects` of the limits: 0 to 20. @default 20 */
   readonly redirects?: number;
   /**
-   * Called before each hop, the first is number 0. What it throws ends the request and is thrown on: the place to count
-   * subrequests, and to refuse URLs that are routes of the same host.
+   * Called before each hop, the first is number 0. An error that it throws ends the request and reaches the caller: the place to count subrequests, and to
+   * refuse URLs that are routes of the same host.
    */
   readonly onHop?: (url: URL, hop: number) => Promise<void> | undefined;
   /** Sent where the function has not set them: names in lower case and values in turn. @default none */
@@ -102,11 +102,11 @@ export interface Egress {
    * Makes a request of a function. Follows up to 20 redirects when the head says so (the default), each under the same policy.
    *
    * @throws TypeError when the head is not one that `fetch` could make
-   * @throws EdgeError EDGE_EGRESS_DENIED when a host has no address that the policy allows, EDGE_EGRESS_FAILED when there is no
-   *   answer, EDGE_OVERLOADED when the account has as many sockets and files open as it may; what `onHop` throws; the reason of `signal` when it fires
+   * @throws EdgeError EDGE_EGRESS_DENIED when a host has no address that the policy allows, EDGE_EGRESS_FAILED when no answer arrives, EDGE_OVERLOADED when the
+   * account has too many sockets and files open; the error of `onHop`; the reason of `signal` when it fires
    */
   fetch(request: EgressRequest): Promise<EgressResponse>;
-  /** Ends all sockets. What is under way fails. */
+  /** Ends all sockets. Requests in flight fail. */
   close(): Promise<void>;
 }
 

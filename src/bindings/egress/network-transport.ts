@@ -27,7 +27,7 @@ export interface NetworkOptions {
 export class NetworkTransport implements EgressTransport {
   readonly #options: NetworkOptions;
   readonly #accounts: LRUCache<string, AccountSockets>;
-  /** Pools that are being closed and whose last requests are under way. */
+  /** Pools that are being closed and whose last requests are in flight. */
   readonly #closing = new Set<Pool>();
 
   constructor(options: NetworkOptions) {
@@ -100,7 +100,7 @@ export class NetworkTransport implements EgressTransport {
     });
   }
 
-  /** Opens sockets while the account has fewer than it may: the process has only so many descriptors for all of them. */
+  /** Opens sockets while the account has fewer than it may: all accounts share the descriptors of the process. */
   #counted(sockets: AccountSockets): buildConnector.connector {
     const { connect, socketsPerAccount } = this.#options;
     return (options, callback) => {

@@ -17,10 +17,9 @@ export interface OutboundContext {
 }
 
 /**
- * Answers an outgoing request of a function in the application's process. It sees every hop of a redirect as a request of
- * its own; no address policy applies, as nothing is connected to. The body of the answer is taken as it is. Answers nothing (undefined) for a
- * request that is to go on as if there was no handler: to a function of this host, or to the network under its policy. Then it must have left the
- * body of the request alone.
+ * Answers an outgoing request of a function in the application's process. It sees every hop of a redirect as a request of its own; no address policy applies,
+ * as nothing is connected to. The body of the answer is taken as it is. Answers nothing (undefined) to let a request through as if no handler existed: to a
+ * function of this host, or to the network under its policy. Then it must have left the body of the request alone.
  */
 export type OutboundHandler = (
   request: Request,
@@ -34,7 +33,7 @@ export class OutboundTransport {
     this.#handler = handler;
   }
 
-  /** Undefined when the request is to go on; its body is untouched then. */
+  /** Undefined when the request is let through; its body is untouched then. */
   async send({
     account,
     function: name,
@@ -68,7 +67,7 @@ export class OutboundTransport {
     return answerOf(response, signal);
   }
 
-  /** The function learns that the handler has thrown, and a code at most: the text of an exception may tell what is inside of the network. */
+  /** The function learns that the handler has thrown, and a code at most: the text of an exception may reveal internals of the network. */
   async #ask(request: Request, context: OutboundContext): Promise<unknown> {
     try {
       return await this.#handler(request, context);

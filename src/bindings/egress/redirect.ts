@@ -70,7 +70,7 @@ function locationUrl(base: URL, location: string): URL {
   try {
     return checkUrl(text, base);
   } catch (error) {
-    throw networkError(base, 'it redirects to what is not a URL for fetch', error);
+    throw networkError(base, 'it redirects to a text that is not a URL for fetch', error);
   }
 }
 

@@ -26,8 +26,8 @@ export interface CheckedHead {
 /**
  * Checks the head of an outgoing request.
  *
- * Headers that belong to the connection are left out, as the Fetch standard does with forbidden header names: Host
- * follows from the URL, and framing is made anew.
+ * Headers that belong to the connection are left out, as the Fetch standard does with forbidden header names: Host follows from the URL, and the framing is
+ * new.
  *
  * @throws TypeError when it is not one that `fetch` could make
  */
@@ -64,7 +64,7 @@ function parseUrl(text: unknown, base: URL | undefined): URL {
   try {
     if (typeof text === 'string' && text.length <= MAX_URL_LENGTH) return new URL(text, base);
   } catch {
-    // The error below says what was expected.
+    // The error below names the expected form.
   }
   throw new TypeError(`Cannot fetch ${quoted(text)}: expected a URL of at most ${MAX_URL_LENGTH} characters`);
 }

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { ServiceBody } from '../service.js';
 
-/** One request as it is sent: no redirects, no policy but that of the address. */
+/** One request as it is sent: no redirects, and no policy but the address policy. */
 export interface HopRequest {
   /** The tenant: sockets are not shared between accounts. */
   readonly account: string;
@@ -39,6 +39,6 @@ export type LocalSend = (request: HopRequest) => Promise<HopAnswer | undefined>;
 
 export interface EgressTransport {
   send(request: HopRequest): Promise<HopAnswer>;
-  /** Ends every socket. What is under way fails. */
+  /** Ends every socket. Requests in flight fail. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
  * How calls of functions travel between a function and the host. A value is JSON (callbacks/calls.ts) and byte sequences; both are in the body, so that the
- * host passes them on without reading them. What the host has to read, the references to objects of others, is beside them.
+ * host passes them on without reading them. References to objects of others are beside them, because the host must read these.
  */
 
 /** The methods of a service binding on the wire: a request, and a call of a method or a read of a property. */
@@ -22,7 +22,7 @@ export type SentReference = { readonly x: number } | { readonly i: number };
 export interface MethodCallArguments extends BodyForm {
   /** The stub that is called; absent for the entrypoint of a binding, and for a result. */
   readonly i?: number;
-  /** The call by whose result this one goes on, by its `n`: that may still be under way. */
+  /** The call, by its `n`, on whose result this one continues: it may still be in flight. */
   readonly q?: number;
   /** The number by which others may name its result, chosen by the caller; absent for a read. */
   readonly n?: number;
@@ -52,19 +52,19 @@ export interface ReceivedCall extends BodyForm {
 /** The head of the answer, by the function called. */
 export interface CallAnswer extends BodyForm {
   readonly f?: readonly SentReference[];
-  /** Stubs among its arguments that it goes on using. */
+  /** Stubs among its arguments that it keeps. */
   readonly k?: readonly number[];
   /** The result that was to be called is no longer here: it has been sent. */
   readonly l?: true;
 }
 
-/** The head of the answer for the caller: what was thrown, that it has the result itself by now, or a value. */
+/** The head of the answer for the caller: a thrown error, a note that the caller has the result itself by now, or a value. */
 export type ReceivedAnswer =
   | { readonly e: readonly [name: string, message: string] }
   | { readonly l: true }
   | (BodyForm & {
       readonly f?: readonly number[];
-      /** Objects that it has sent with the call, and that others go on using. */
+      /** Objects that it has sent with the call, and that others keep. */
       readonly k?: readonly number[];
     });
 

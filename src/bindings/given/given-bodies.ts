@@ -169,7 +169,7 @@ export interface ClientBodies {
   readonly of: string;
 }
 
-/** For what is made without a host: bodies that were collected are cancelled, and no time is set. */
+/** For bodies without a host: collected bodies are cancelled, and no time is set. */
 export const UNTIMED_BODIES = new GivenBodies({
   unreadMs: Number.POSITIVE_INFINITY,
   idleMs: Number.POSITIVE_INFINITY,

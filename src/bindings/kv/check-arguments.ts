@@ -39,7 +39,7 @@ export function checkCacheTtl(operation: KvOperation, value: unknown): void {
   throw kvError(operation, 20001, `Invalid cache_ttl of ${shown(value)}. Cache TTL must be at least ${least}.`);
 }
 
-/** How many keys a page has at most. 0 and less stand for the default, as when there is none. */
+/** The largest number of keys of a page. 0 and less stand for the default, as does undefined. */
 export function checkLimit(value: unknown): number {
   const most = KV_LIMITS.listKeys;
   if (value === undefined) return most;

@@ -1,4 +1,4 @@
-/** What keys, prefixes and metadata may be. Checked by the client, so that a mistake costs no call, and by the service, which trusts no client. */
+/** Checks keys, prefixes and metadata. The client checks them so that a mistake costs no call, and the service because it trusts no client. */
 import { type KvOperation, kvError } from './errors.js';
 import { KV_LIMITS } from './limits.js';
 

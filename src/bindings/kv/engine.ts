@@ -46,8 +46,8 @@ export interface KvPage {
 }
 
 /**
- * What a call makes the host do is counted to its `work`. A call without takes turns as one more user of the account of the namespace, and has no
- * bounds. Each rejects with 20002 when the namespace was deleted, and with the errors of the storage.
+ * The host's work for a call is charged to its `work`. A call without takes turns as one more user of the account of the namespace, and has no bounds. Each
+ * rejects with 20002 when the namespace was deleted, and with the errors of the storage.
  */
 export interface KvEngine {
   readonly name: string;

@@ -1,6 +1,9 @@
 import { codeIn } from '../numeric-code.js';
 
-/** The numeric error codes of key-value namespaces, with their meaning and their HTTP status. A code never changes its meaning, and is none of a bucket. */
+/**
+ * The numeric error codes of key-value namespaces, with their meaning and their HTTP status. A code never changes its meaning, and differs from the codes of
+ * buckets.
+ */
 export const KV_ERRORS = {
   20001: { status: 400, text: 'an argument is not valid' },
   20002: { status: 404, text: 'the namespace does not exist' },

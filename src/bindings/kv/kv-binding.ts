@@ -22,7 +22,7 @@ const BULK_HEAD_BYTES = 320 * KIB;
 /** The namespaces of each account, in a storage that opens with their first use. */
 export interface AccountNamespaces {
   of(account: string): KvDirectory;
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void;
   close(): Promise<void>;
 }

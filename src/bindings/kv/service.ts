@@ -150,7 +150,7 @@ async function list(namespace: KvEngine, args: UncheckedFields, { work }: Servic
   return { head: wirePage(await namespace.list({ limit, prefix, after: checkCursor(args.cursor) }, work)) };
 }
 
-/** An empty one is none, as the first page has it. */
+/** An empty cursor means the first page. */
 function checkCursor(value: unknown): string | undefined {
   if (value === undefined || value === '') return undefined;
   const cursor = checkString('list', 'the cursor', value);

@@ -22,7 +22,7 @@ export interface ClaimedAlarm {
   /** Names the claim, until it is settled. */
   readonly claim: number;
   readonly object: ObjectRef;
-  /** What the object has set, in milliseconds since the epoch. */
+  /** The time that the object has set, in milliseconds since the epoch. */
   readonly scheduledTime: number;
   /** Tries before this one that counted. */
   readonly retryCount: number;

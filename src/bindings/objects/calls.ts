@@ -1,4 +1,4 @@
-/** How calls of stateful objects travel: as those of functions (bindings/function/calls.ts), with the object beside the arguments. */
+/** How calls of stateful objects travel: as calls of functions do (bindings/function/calls.ts), with the object beside the arguments. */
 
 /** The object that is called, in the arguments of `fetch` and `call`: its id, and the name that the id was made from. */
 export type CalledObject = readonly [id: string, name?: string];
@@ -8,15 +8,15 @@ export interface ObjectFailure {
   readonly e: readonly [name: string, message: string];
   /** The code of the host's error; absent for what the object has thrown. */
   readonly c?: string;
-  /** The call may be made again: the object was not there to take it, or was reset. */
+  /** The call may be retried: the object could not take it, or was reset. */
   readonly r?: true;
-  /** The object has too much to do: the call should not be made again. */
+  /** The object has too much to do: the call should not be retried. */
   readonly o?: true;
   /** The object was reset: the stub is broken. */
   readonly b?: true;
 }
 
-/** What an isolate knows of a namespace (bindings/objects/object-id.ts). */
+/** The configuration of a namespace in an isolate (bindings/objects/object-id.ts). */
 export interface GuestObjectsConfig {
   readonly key: string;
 }

@@ -25,7 +25,7 @@ export const objectBinding: NamedBinding<string | ObjectsTarget> = {
   name: 'object',
   subrequest: 'stateful',
   methods: {
-    // As those of functions, with an id and a name beside them.
+    // As for calls of functions, with an id and a name beside them.
     [FETCH]: { headBytes: 264 * KIB },
     [CALL]: { headBytes: 136 * KIB },
   },

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto';
 const BODY_DIGITS = 48;
 const MARK_DIGITS = 16;
 
-/** What the ids of a namespace are made from, as 64 hex digits. It is no secret: who may call the namespace knows it. */
+/** The key from which the ids of a namespace are made, as 64 hex digits. It is no secret: every caller of the namespace knows it. */
 export function namespaceKey(account: string, functionName: string, className: string): string {
   return sha256(JSON.stringify([account, functionName, className]));
 }

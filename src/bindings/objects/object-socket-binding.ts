@@ -1,4 +1,4 @@
-/** The sleeping WebSockets of stateful objects as a service that every function has: it reaches those of the function's own objects, and no others. */
+/** The hibernatable WebSockets of stateful objects as a service that every function has: it reaches the function's own objects, and no others. */
 import { EdgeError } from '../../quotas/errors.js';
 import { ServiceId } from '../../quotas/service-calls.js';
 import type { ImplicitBinding } from '../binding.js';

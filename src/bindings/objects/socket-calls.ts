@@ -4,7 +4,7 @@
  */
 
 /**
- * What an object does with its sockets, in its order. Body: entries, `u32 socket | u8 kind | u32 length | payload` each, kind and payload of a message as
+ * The operations of an object on its sockets, in its order. Body: entries, `u32 socket | u8 kind | u32 length | payload` each, kind and payload of a message as
  * in bindings/websocket/calls.ts. Arguments: SocketArguments.
  */
 export const SEND = 'send';
@@ -13,10 +13,12 @@ export const SEND = 'send';
  * or NO_ATTACHMENT | JSON of ListedSocket | attachment`.
  */
 export const LIST = 'list';
-/** A function accepts the socket that an object has answered its request with, and that it was handed by this number. The bodies are those of a WebSocket. */
+/**
+ * A function accepts the socket that an object has answered its request with, and that it was handed by this number. The bodies are the bodies of a WebSocket.
+ */
 export const JOIN = 'join';
 
-/** Kinds of entries beside those of messages. */
+/** Kinds of entries besides messages. */
 export enum SocketEntry {
   /** Payload: JSON of AcceptedSocket. */
   Accept = 32,
@@ -58,14 +60,14 @@ export interface ListedSocket extends AcceptedSocket {
   readonly a: number;
 }
 
-/** What has happened to a socket: the letter is the first of the head of its event, the number of the socket and what the kind has follow as JSON. */
+/** The events of a socket: the letter begins the head of its event, and JSON with the number of the socket and the fields of its kind follows. */
 export const SOCKET_EVENTS = { text: 't', binary: 'b', close: 'c', error: 'e' } as const;
 
 export interface SocketEventHead {
   readonly s: number;
   /** The code of a close: 1005 for a close without one, 1006 for a connection that ended without a close. */
   readonly c?: number;
-  /** The reason of a close, or what is wrong. */
+  /** The reason of a close, or the error. */
   readonly r?: string;
 }
 

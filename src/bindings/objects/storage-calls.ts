@@ -32,7 +32,7 @@ export const ENTRY_HEAD_BYTES = 6;
 /** The bytes before a key. */
 export const KEY_HEAD_BYTES = 2;
 
-/** Which object; and who calls, by the number that OPEN has answered with (0 for OPEN itself). */
+/** The object and its caller, by the number that OPEN has answered with (0 for OPEN itself). */
 export interface ObjectAddress {
   readonly c: string;
   readonly i: string;
@@ -87,17 +87,17 @@ export interface SqlAnswer {
 }
 
 export interface WriteArguments extends ObjectAddress {
-  /** The number of the write among those of `s`, from 0. */
+  /** The number of the write among the writes of `s`, from 0. */
   readonly q: number;
   /** The length of the body. */
   readonly n: number;
   /** Everything that was stored before is deleted. */
   readonly d?: boolean;
-  /** When the alarm is due, in milliseconds since the epoch; null: there is none any more. Absent: it stays. */
+  /** When the alarm is due, in milliseconds since the epoch; null: it has no alarm any more. Absent: it stays. */
   readonly a?: number | null;
   /** With a time of the alarm: what the id of the object was made from, for the event of the alarm. */
   readonly m?: string;
-  /** What was written by SQL is a part of it. */
+  /** The writes by SQL belong to it. */
   readonly x?: boolean;
   /** No answer waits for it. */
   readonly u?: true;

@@ -1,4 +1,4 @@
-/** The bounds of the storage of stateful objects: the first three are those of the hosted platform. */
+/** The bounds of the storage of stateful objects: the first three equal the limits of the hosted platform. */
 const KIB = 1024;
 
 export const OBJECT_STORAGE_LIMITS = {
@@ -10,7 +10,7 @@ export const OBJECT_STORAGE_LIMITS = {
   keys: 128,
   /** Keys that are written together: without an `await` in between, or by one transaction. */
   writeKeys: 4096,
-  /** Their bytes, those of the values included. */
+  /** Their bytes, including the bytes of values. */
   writeBytes: 8 * KIB * KIB,
   /** The database of one object. */
   sqlBytes: 64 * KIB * KIB,
@@ -20,9 +20,9 @@ export const OBJECT_STORAGE_LIMITS = {
   sqlCallBytes: 8 * KIB * KIB,
 } as const;
 
-/** What a value may have beside its own bytes: how it is encoded. */
+/** The bytes of a value's encoding beside its own bytes: */
 export const VALUE_FORM_BYTES = KIB;
-/** What comes with one answer: values of so many bytes, and at least one. */
+/** The size of one answer: values of this many bytes together, and at least one. */
 export const PAGE_BYTES = KIB * KIB;
 export const PAGE_ENTRIES = 1000;
 /** The longest body of a write: of its keys and values, and how they are encoded. */

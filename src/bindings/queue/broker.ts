@@ -1,6 +1,6 @@
 /**
- * What queues do for those who deliver their messages and for those who administer them: asynchronous methods with plain values, so that the queues may
- * be in another process. Claims are made here and nowhere else: of all who receive from a queue, each message has one.
+ * The interface of queues for the deliverers of messages and for administration: asynchronous methods with plain values, so that the queues may be in another
+ * process. Claims are made here and nowhere else: only one receiver of a queue has a message at a time. of all who receive from a queue, each message has one.
  */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
@@ -55,11 +55,11 @@ export interface SettleRequest {
   readonly releases?: readonly string[];
   /** Retries of a message before it goes to the dead letters. @default without a bound */
   readonly maxRetries?: number | undefined;
-  /** The queue of the same account that gets what was retried too often. @default such messages are dropped */
+  /** The queue of the same account that gets messages which were retried too often. @default such messages are dropped */
   readonly deadLetterQueue?: string | undefined;
 }
 
-/** What has become of the messages, by number. */
+/** The outcome of the messages, by number. */
 export interface SettleResult {
   readonly acked: number;
   readonly retried: number;
@@ -75,7 +75,7 @@ export interface QueueMetrics {
   readonly backlogCount: number;
   /** Their bodies, in bytes. */
   readonly backlogBytes: number;
-  /** When the oldest was sent, in milliseconds since the epoch; undefined while there is none. */
+  /** When the oldest was sent, in milliseconds since the epoch; undefined while the queue is empty. */
   readonly oldestMessageTimestamp?: number;
 }
 
@@ -103,12 +103,12 @@ export interface QueueEngine {
   ): Promise<readonly string[]>;
   /** Waits for a batch of messages, and claims it. Rejects with the reason of the signal. */
   receive(request: ReceiveRequest): Promise<readonly ClaimedMessage[]>;
-  /** Claims what is there now, at most as much as may be leased at a time. */
+  /** Claims the messages that are there now, within the number that may be leased at a time. */
   pull(request: PullRequest): Promise<readonly ClaimedMessage[]>;
   /** Resolves when it is on disk. */
   settle(request: SettleRequest, work: CallWork): Promise<SettleResult>;
   metrics(work: CallWork): Promise<QueueMetrics>;
-  /** What it holds now, without the time of its oldest message. */
+  /** The present backlog, without the time of its oldest message. */
   backlog(): Promise<Omit<QueueMetrics, 'oldestMessageTimestamp'>>;
   info(): QueueInfo;
   change(settings: Partial<QueueSettings>): Promise<QueueInfo>;
@@ -122,7 +122,7 @@ export interface QueueDirectory {
   open(name: string): Promise<QueueEngine>;
   find(name: string): Promise<QueueEngine | null>;
   create(name: string, settings?: Partial<QueueSettings>): Promise<{ readonly created: boolean }>;
-  /** With all of its messages. Rejects with QueueError 10206 when there is none. */
+  /** With all of its messages. Rejects with QueueError 10206 when the queue does not exist. */
   delete(name: string): Promise<void>;
   list(): Promise<readonly QueueInfo[]>;
 }

@@ -18,7 +18,7 @@ export interface QueueSendOptions {
    * @default 'json'
    */
   readonly contentType?: QueueContentType;
-  /** From 0 to 43,200. @default that of the queue, which is 0 */
+  /** From 0 to 43,200. @default the delay of the queue, which is 0 */
   readonly delaySeconds?: number;
 }
 
@@ -31,7 +31,7 @@ export interface AccountQueueMetrics {
   readonly backlogCount: number;
   /** Their bodies, in bytes. */
   readonly backlogBytes: number;
-  /** When the message was sent that is delivered next; absent while there is none. */
+  /** When the message was sent that is delivered next; absent while the queue is empty. */
   readonly oldestMessageTimestamp?: Date;
 }
 
@@ -85,9 +85,9 @@ export interface QueueSettled {
 }
 
 /**
- * A queue of an account, for the application. Methods reject with TypeError or RangeError for wrong arguments, QueueError (a number as its `code`: 10201 a
- * message too large, 10202 a batch too large, 10203 too many messages, 10204 a delay out of range, 10205 a name that is not valid, 10206 a queue that is
- * gone), EDGE_STORAGE_QUOTA, EDGE_STORAGE_FULL, EDGE_ACCOUNT_REMOVED, EDGE_CLOSED and the codes of the storage.
+ * A queue of an account, for the application. Methods reject with TypeError or RangeError for wrong arguments, EDGE_STORAGE_QUOTA, EDGE_STORAGE_FULL,
+ * EDGE_ACCOUNT_REMOVED, EDGE_CLOSED and the codes of the storage. A QueueError has a number as its `code`: 10201 (message too large), 10202 (batch too large),
+ * 10203 (too many messages). Further codes are 10204 (delay out of range), 10205 (invalid name) and 10206 (the queue is gone).
  */
 export interface AccountQueue {
   readonly name: string;
@@ -99,9 +99,9 @@ export interface AccountQueue {
     options?: Pick<QueueSendOptions, 'delaySeconds'>,
   ): Promise<QueueSendResult>;
   metrics(): Promise<AccountQueueMetrics>;
-  /** Claims messages that can be delivered now; an empty list when there are none. */
+  /** Claims messages that can be delivered now; an empty list when the queue has no such message. */
   pull(options?: QueuePullOptions): Promise<readonly PulledMessage[]>;
-  /** What becomes of messages that were pulled. Resolves when it is on disk. */
+  /** Decides the outcome of pulled messages. Resolves when it is on disk. */
   settle(settlement: QueueSettlement): Promise<QueueSettled>;
   /** No consumer gets messages until `resume`, also after a restart. They can be sent and pulled. */
   pause(): Promise<void>;
@@ -243,7 +243,7 @@ class Pulled implements PulledMessage {
   }
 }
 
-/** @throws TypeError, RangeError or SyntaxError for bytes that the content type does not allow, which only a function that was taken over sends */
+/** @throws TypeError, RangeError or SyntaxError for bytes that the content type does not allow, which only a compromised isolate sends */
 function decodeBody(contentType: QueueContentType, bytes: Uint8Array): unknown {
   switch (contentType) {
     case 'json':

@@ -1,4 +1,4 @@
-/** The bounds of queues and of their consumers: those of the hosted platform. */
+/** The bounds of queues and of their consumers: the same as on the hosted platform. */
 const KILO = 1000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -26,7 +26,7 @@ export const QUEUE_LIMITS = {
   maxRetentionMs: 14 * DAY_MS,
 } as const;
 
-/** What a consumer has unless it says otherwise, and its bounds. */
+/** The defaults of a consumer, and their bounds. */
 export const CONSUMER_LIMITS = {
   maxBatchSize: { min: 1, max: 100, usual: 10 },
   maxBatchTimeoutSeconds: { min: 0, max: 60, usual: 5 },

@@ -19,16 +19,16 @@ import { queueStorage } from './store/queue-storage.js';
 export interface QueueProducer {
   /** The name of the queue. It is made when it does not exist. */
   readonly queue: string;
-  /** The delay of messages that name none, in seconds: from 0 to 43,200. @default that of the queue */
+  /** The delay of messages that name none, in seconds: from 0 to 43,200. @default the delay of the queue */
   readonly deliveryDelaySeconds?: number;
 }
 
 /** The queues of each account, in a storage that opens with their first use. */
 export interface HostQueues {
   of(account: string): QueueDirectory;
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void;
-  /** What waits for messages is given up. */
+  /** Gives up waiting for messages. */
   close(): void;
 }
 

@@ -13,7 +13,7 @@ import { QueueError } from './errors.js';
 import { QUEUE_LIMITS } from './limits.js';
 
 export interface QueueServiceOptions {
-  /** The delay of messages that name none. @default that of the queue */
+  /** The delay of messages that name none. @default the delay of the queue */
   readonly deliveryDelaySeconds?: number | undefined;
   readonly bounds: StorageBounds;
 }

@@ -1,5 +1,5 @@
 /**
- * Bodies of the content type `v8`: a structured clone as bytes. Values are encoded as those of callbacks are (callbacks/calls.ts):
+ * Bodies of the content type `v8`: a structured clone as bytes. Values are encoded as in callbacks (callbacks/calls.ts):
  *
  *     u32 length of the JSON, little-endian | JSON of [value, [length of each byte sequence]] | the byte sequences
  */
@@ -7,7 +7,7 @@ import { MAX_SEQUENCES } from '../callbacks/calls.js';
 import { decodeValue } from '../callbacks/decode.js';
 import { encodeValue } from '../callbacks/encode.js';
 
-/** A value of the application. @throws TypeError for what cannot be copied, RangeError for what is too large */
+/** A value of the application. @throws TypeError for a value that cannot be copied, RangeError for one that is too large */
 export function encodeStructured(value: unknown): Uint8Array {
   const { json, bytes, stream } = encodeValue(value, 'The body of the message');
   if (stream !== undefined) throw new TypeError('The body of the message has a stream, which cannot be stored');

@@ -1,11 +1,11 @@
 /** The calls of sockets, as the client in the function's realm and the service speak them. */
 
 /**
- * Opens a socket. The body of the call is what the function sends, that of the reply is what it receives; the reply comes when the connection is
- * open.
+ * Opens a socket. The body of the call carries the bytes that the function sends, the body of the reply the received ones; the reply comes when the connection
+ * is open.
  */
 export const CONNECT = 'connect';
-/** Goes on with TLS over a socket whose reply may still be to come. The bodies of its call stay in use. */
+/** Starts TLS over a socket whose reply may not have arrived yet. The bodies of its call stay in use. */
 export const START_TLS = 'startTls';
 
 /** Is answered when all that the function has sent is written, the end of it included. */
@@ -40,7 +40,7 @@ export interface FinishReply {
 
 export interface StartTlsArguments {
   readonly socket: number;
-  /** Bytes that the function has written so far: what comes after them is sent over TLS. */
+  /** Bytes that the function has written so far: later bytes are sent over TLS. */
   readonly sentBytes: number;
   /** Bytes that it has read so far: no others may have come before TLS. */
   readonly readBytes: number;

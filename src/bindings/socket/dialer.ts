@@ -22,7 +22,7 @@ export class Dialer {
   readonly #timeoutMs: number;
   readonly #ca: string[] | undefined;
 
-  /** @throws TypeError for what is neither an address nor a CIDR range */
+  /** @throws TypeError for a text that is neither an address nor a CIDR range */
   constructor(options: DialerOptions) {
     const { ca, connectTimeoutMs = 10_000 } = options;
     this.#policy = new AddressPolicy(options);
@@ -32,7 +32,7 @@ export class Dialer {
   }
 
   /**
-   * A connection that is open. What it is connected to has been judged: names are resolved here, and an address is connected to as it is.
+   * A connection that is open. The policy has judged its destination: names are resolved here, and an address is connected to as it is.
    *
    * @throws EdgeError EDGE_EGRESS_DENIED, EDGE_EGRESS_FAILED; the reason of the signal
    */
@@ -134,7 +134,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['EPIPE', 'the other end reads no more'],
 ]);
 
-/** Codes of the system and of TLS; any other text may name what is inside. */
+/** Codes of the system and of TLS; any other text may reveal internals. */
 function reasonOf(error: unknown): string {
   const code = errorCode(error) ?? '';
   return REASONS.get(code) ?? (/^[A-Z][A-Z0-9_]+$/.test(code) ? code : 'it failed');

@@ -8,7 +8,7 @@ import { CONNECT, FINISH, START_TLS } from './calls.js';
 import { Dialer, type DialerOptions } from './dialer.js';
 import { type SocketShare, socketService } from './socket-service.js';
 
-/** The options of the host that this binding reads. Their form is checked with those of outgoing requests. */
+/** The options of the host that this binding reads. Their form is checked with the options of outgoing requests. */
 interface SocketHostOptions {
   readonly egress: DialerOptions;
   readonly outbound: OutboundHandler | undefined;

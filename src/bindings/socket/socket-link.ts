@@ -51,7 +51,7 @@ export class SocketLink implements SocketReaderOwner {
   #upgrade: Upgrade | undefined;
   #failure: Error | undefined;
   #isClosed = false;
-  /** The end of the socket is that of the handshake, which has the reason. */
+  /** A socket that ends now ends the handshake, which has the reason. */
   #isUpgrading = false;
   readonly #onAbort = guarded((): void => this.#fail(this.#options.signal.reason));
 
@@ -85,8 +85,8 @@ export class SocketLink implements SocketReaderOwner {
   }
 
   /**
-   * Goes on with TLS, once, when what the function has sent before has been written. It fails, and the connection with it, when the other end has
-   * sent what the function has not read: that came in the clear, and would be read as if it had come over TLS.
+   * Starts TLS, once, when everything that the function has sent before is written. It fails, and the connection with it, when bytes have arrived that the
+   * function has not read: they came in the clear, and would be read as if they had come over TLS.
    *
    * @throws TypeError, EdgeError EDGE_EGRESS_FAILED
    */
@@ -241,7 +241,7 @@ export class SocketLink implements SocketReaderOwner {
     const failure = this.#failure;
     this.#reader.close(failure);
     this.#upgrade?.reached.resolve();
-    // Before what is sent is refused, so that the function gets the failure, and no regular end.
+    // This comes before refusing the sent bytes, so that the function gets the failure, and no regular end.
     if (failure !== undefined) {
       this.#closed.reject(failure);
       this.#written.reject(failure);

@@ -1,7 +1,4 @@
-/**
- * What a connection receives, as the body of a reply: read from the socket as the function takes it, and from the TLS socket that takes the place of
- * the first one.
- */
+/** The received bytes of a connection, as the body of a reply: read from the socket as the function takes them, and from the TLS socket that replaces it. */
 import type { Socket } from 'node:net';
 import { guarded } from '../../quotas/guarded.js';
 
@@ -89,7 +86,7 @@ export class SocketReader implements AsyncIterator<Uint8Array> {
   async return(): Promise<IteratorReturnResult<undefined>> {
     if (this.#state !== 'open') return DONE;
     this.#state = 'canceled';
-    // What comes from now on waits in the other end.
+    // Later bytes wait at the other end.
     this.#socket?.off('readable', this.#move).off('end', this.#move).pause();
     this.#move();
     this.#owner.onCanceled();

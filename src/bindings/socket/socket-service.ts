@@ -8,7 +8,7 @@ import { checkConnect, checkFinish, checkStartTls } from './check-arguments.js';
 import { type Dialer, nameOf, type Target } from './dialer.js';
 import { SocketLink } from './socket-link.js';
 
-/** What all accounts of a host share. */
+/** The parts that all accounts of a host share. */
 export interface SocketShare {
   /** Undefined when the host has none, because the application answers the requests of functions itself. */
   readonly dialer: Dialer | undefined;

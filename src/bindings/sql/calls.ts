@@ -6,7 +6,7 @@
 /** A value of a statement: numbers are finite; `h` is a BLOB in hexadecimal digits. */
 export type WireParameter = null | number | string | { readonly h: string };
 
-/** In the place of the text of a statement: it is that of the statement before. */
+/** In place of the text of a statement that repeats the statement before. */
 export const SAME_SQL = 0;
 
 /** The body of `query`: the statements with their values. */
@@ -22,7 +22,7 @@ export interface WireQueryArguments {
   readonly s?: true;
 }
 
-/** The result of one statement: what comes after the duration stands for one that writes. BLOBs are arrays of numbers. */
+/** The result of one statement: the fields after the duration belong to a statement that writes. BLOBs are arrays of numbers. */
 export type WireResult = readonly [
   columns: readonly string[],
   rows: readonly (readonly unknown[])[],

@@ -36,7 +36,7 @@ export interface SqlInfo {
   readonly name: string;
   /** Milliseconds since the epoch. */
   readonly created: number;
-  /** What the account is charged with, in bytes: somewhat more than the file has. */
+  /** The bytes that the account is charged with: somewhat more than the file has. */
   readonly bytes: number;
 }
 
@@ -55,7 +55,7 @@ export interface SqlEngine {
   import(text: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<number>;
   /** The database as a file of SQLite, as it is at one moment. */
   backup(): AsyncIterable<Uint8Array>;
-  /** Replaces the database by such a file. Calls that come meanwhile wait or fail with 30007. Rejects with 30001 when it is none. */
+  /** Replaces the database by such a file. Calls that come meanwhile wait or fail with 30007. Rejects with 30001 when the file is no database. */
   restore(file: AsyncIterable<Uint8Array> | Uint8Array, bounds?: SqlBounds): Promise<void>;
   /** Applies one migration, unless it was applied before. @returns whether it was applied now. Rejects with 30008 */
   migrate(name: string, sql: string, bounds?: SqlBounds): Promise<boolean>;

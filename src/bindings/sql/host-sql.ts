@@ -11,7 +11,7 @@ export interface SqlMigration {
   readonly sql: string;
 }
 
-/** What an export or a backup is read from, and an import or a restore. */
+/** The content of an export, a backup, an import or a restore. */
 export type SqlContent = ReadableStream<Uint8Array> | Uint8Array | string;
 
 /** A database of an account, for the application. It rejects with EdgeErrors, and with errors that have the numeric `code`s of docs/sql.md. */

@@ -1,4 +1,4 @@
-/** The limits of SQL databases that are the same for every plan: those of SQLite as hosted platforms set them, and those of the engine. */
+/** The limits of SQL databases that are the same for every plan: SQLite's limits as hosted platforms set them, and the limits of the engine. */
 const MIB = 1024 * 1024;
 
 export const SQL_LIMITS = {

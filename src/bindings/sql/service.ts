@@ -23,7 +23,7 @@ export interface SqlServiceOptions {
 const HEAD_BYTES = 16 * 1024;
 
 /**
- * Answers the calls of a database's client (calls.ts). The database is opened at the first call. What SQLite refuses is an answer; the service rejects with
+ * Answers the calls of a database's client (calls.ts). The database is opened at the first call. An error of SQLite is an answer; the service rejects with
  * TypeError for wrong arguments, SqlError by the codes of errors.ts, EdgeError for the storage and quotas.
  */
 export function sqlService(open: () => Promise<SqlEngine>, options: SqlServiceOptions = {}): Service {
@@ -31,7 +31,7 @@ export function sqlService(open: () => Promise<SqlEngine>, options: SqlServiceOp
   return async call => {
     try {
       options.check?.();
-      // One that was deleted is made anew by who is bound to it, as by a load.
+      // A deleted database is recreated by a function bound to it, as by a load.
       if (opened === undefined || opened.isClosed) opened = await open();
       const engine = opened;
       switch (call.method) {
@@ -110,7 +110,7 @@ async function answered(
 ): Promise<ServiceReply> {
   const bookmark = isObject(call.args) && 's' in call.args ? engine.bookmark() : undefined;
   if (text.byteLength <= HEAD_BYTES) {
-    // A WireReply around what is JSON already.
+    // A WireReply around finished JSON.
     const headText = `{"a":${text.toString()}${bookmark === undefined ? '' : `,"b":"${bookmark}"`}}`;
     release();
     return { headText };

@@ -21,7 +21,7 @@ import { sqlStorage } from './store/stored-databases.js';
 /** The databases of each account, in a storage that opens with their first use. */
 export interface HostDatabases {
   of(account: string): SqlDirectory;
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void;
   close(): Promise<void>;
 }

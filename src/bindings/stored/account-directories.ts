@@ -1,4 +1,4 @@
-/** What one service keeps, by account: one directory for each account of a storage. */
+/** The data of one service, by account: one directory for each account of a storage. */
 export class AccountDirectories<Directory> {
   readonly #create: (account: string) => Directory;
   readonly #directories = new Map<string, Directory>();

@@ -1,4 +1,4 @@
-/** Finds the content of a value that is in another record than that of its key, or in files. */
+/** Finds the content of a value that is outside of the record of its key, in another record or in files. */
 import { EdgeError } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { type BlobRef, type BlobSegment, decodeBlobList } from '../../storage/blobs/blob-ref.js';

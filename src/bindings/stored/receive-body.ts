@@ -14,10 +14,10 @@ export interface BodyObserver<Seen> {
   end(): Seen | Promise<Seen>;
 }
 
-/** What a binding says about the bodies that it takes. */
+/** The rules of a binding for the bodies that it takes. */
 export interface BodyRules<Seen> {
   readonly maxBytes: number;
-  /** The error of a body that is larger. `size` is what had arrived of a stream, and all of a buffer. */
+  /** The error of a body that is larger. `size` is the number of bytes that had arrived of a stream, or the whole size of a buffer. */
   readonly tooLarge: (size: number) => Error;
   readonly observer: BodyObserver<Seen>;
 }
@@ -130,7 +130,7 @@ class BodyReceiver<Seen> {
     for (const chunk of gathered) await this.#writer.write(chunk);
   }
 
-  /** Counts what is gathered. */
+  /** Counts the gathered bytes. */
   #hold(bytes: number): void {
     this.#work.countBytes(bytes - this.#heldBytes);
     this.#heldBytes = bytes;

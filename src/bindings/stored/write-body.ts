@@ -17,7 +17,7 @@ import { EMBEDDED_BYTES } from './value-sizes.js';
 
 export interface BodyWrite<Result, Seen> {
   readonly storage: StorageContext;
-  /** What the account has stored. */
+  /** The account's stored sum. */
   readonly sum: StoredAccounting;
   /** The key of the record that is written. */
   readonly recordKey: string;
@@ -34,7 +34,7 @@ export interface BodyWrite<Result, Seen> {
   readonly subject: () => string;
   /** The bytes of the value that such a record refers to. */
   readonly sizeOf: (record: Buffer) => number;
-  /** What is to be written, asked with the lock held. `previous` is the record that it replaces, `blob` what it is to refer to. */
+  /** Plans the write, with the lock held. `previous` is the record that it replaces, `blob` the file that it must refer to. */
   readonly plan: (
     received: ReceivedBody<Seen>,
     blob: BlobRef | undefined,
@@ -48,7 +48,7 @@ export type BodyPlan<Result> =
       readonly operations: readonly RecordOperation[];
       /** The blob that the operations drop the last reference to. */
       readonly drops: BlobRef | undefined;
-      /** What the account has stored more afterwards. */
+      /** The bytes and objects that the write adds to the account. */
       readonly added: { readonly bytes: number; readonly objects: number };
       readonly result: Result;
     }

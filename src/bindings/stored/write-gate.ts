@@ -1,4 +1,4 @@
-/** Counts the writes under way, so that what they write to can be closed and removed. */
+/** Counts the writes in flight, so that their target can be closed and removed. */
 export class WriteGate<Method> {
   readonly #gone: (method: Method) => Error;
   #writing = 0;
@@ -26,7 +26,7 @@ export class WriteGate<Method> {
     }
   }
 
-  /** Refuses writes from now on, waits for those under way, and runs `remove`. When that rejects, writes are accepted again. */
+  /** Refuses writes from now on, waits for the ones in flight, and runs `remove`. When that rejects, writes are accepted again. */
   async close(method: Method, remove: () => Promise<void>): Promise<void> {
     if (this.#isClosed) throw this.#gone(method);
     this.#isClosed = true;

@@ -1,7 +1,7 @@
 /**
- * The WebSockets of one account are read in turn with everything else. When they have taken up a round of the event loop, or the account has used more of
- * the host than its share, all of them wait; then they go on one after the other. What has come on many connections at once would otherwise be read in
- * one round: 500 clients with 60 KB of empty messages each held the host up for 4 s (measured, Node 20.20).
+ * The WebSockets of one account are read in turn with everything else. When they have taken up a round of the event loop, or the account has used more of the
+ * host than its share, all of them wait; then they continue one after the other. Otherwise one round would read the messages of many connections: 500 clients
+ * with 60 KB of empty messages each held the host up for 4 s (measured, Node 20.20).
  */
 import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
@@ -15,10 +15,10 @@ export interface PacedSocket {
   recount(): void;
 }
 
-/** Connections on which nothing waits that go on at once. */
+/** The number of idle connections that continue at once. */
 const MOST_AT_ONCE = 64;
 const RECOUNT_MS = 250;
-/** What reading may take of one round. */
+/** The time that reading may take of one round. */
 const ROUND_MS = 10;
 
 const paces = new WeakMap<object, AccountPace>();
@@ -63,7 +63,7 @@ export class AccountPace {
     });
   }
 
-  /** It was read. None is read before its turn, if the account has to wait for that. */
+  /** It was read. No socket is read before its turn, if the account must wait. */
   read(work: Pick<CallWork, 'turn'>): void {
     if (this.#isWaiting) return;
     const isRoundOver = this.#roundMs !== undefined && performance.now() - this.#roundMs > ROUND_MS;
@@ -108,7 +108,7 @@ export class AccountPace {
       this.#held.delete(socket);
       const isLoaded = socket.waitingBytes > 0;
       socket.pauseOrResume();
-      // What it has makes the account wait once more, or not.
+      // Reading its messages may make the account wait once more.
       if (isLoaded || ++count === MOST_AT_ONCE) break;
     }
     if (this.#held.size > 0) setImmediate(this.#release);

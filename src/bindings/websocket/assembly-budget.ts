@@ -1,6 +1,6 @@
 /**
- * Bytes of messages that have begun to come and are not whole yet. Whoever sends half a message decides how long the rest takes, so what all sockets
- * of an account hold of such messages has a bound below the half of its bytes, from which on the account gets no new invocations.
+ * Bytes of messages that have begun to arrive and are not whole yet. A sender of half a message decides how long the rest takes, so the bytes of such messages
+ * on all sockets of an account are bounded. The bound is below half of the account's bytes, beyond which it gets no new invocations.
  */
 import { HostShare } from '../../quotas/host/host-share.js';
 

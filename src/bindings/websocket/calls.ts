@@ -20,7 +20,7 @@ export const RECORD_HEAD_BYTES = 5;
 /** The longest payload of a Close: a code and a reason. RFC 6455, 5.5: control frames have at most 125 bytes. */
 export const MAX_CLOSE_BYTES = 125;
 
-/** What a Lost says, at most. */
+/** The longest text of a Lost. */
 export const MAX_LOST_BYTES = 1024;
 
 /** Close codes (RFC 6455, 7.4.1). `None` and `Lost` are never sent: they say how a connection has ended. */

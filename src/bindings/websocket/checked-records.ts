@@ -1,10 +1,10 @@
-/** The messages that one isolate sends to another one: no isolate has to read what is not a record because a hostile one has sent it. */
+/** The messages that one isolate sends to another one: an isolate must never read a malformed record that a hostile one has sent. */
 import { EdgeError } from '../../quotas/errors.js';
 import { bodyChunks } from '../body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import { RecordError, RecordReader } from './record-codec.js';
 
-/** The same bytes. Reading them rejects with EDGE_PROTOCOL where they are no records, or those of a message of more than `maxMessageBytes`. */
+/** The same bytes. Reading them rejects with EDGE_PROTOCOL for malformed records, or a message of more than `maxMessageBytes`. */
 export function checkedRecords(body: ServiceBody, maxMessageBytes: number): AsyncIterable<Uint8Array> {
   const reader = new RecordReader(maxMessageBytes, { message: () => {}, close: () => {} });
   const source = bodyChunks(body);

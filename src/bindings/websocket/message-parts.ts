@@ -1,7 +1,7 @@
 /** The parts of a message that has begun to come and is not whole yet, held here for an account. */
 import { countAssembly } from './assembly-budget.js';
 
-/** What a part takes beside its bytes: it may have one. */
+/** The memory of a part beside its bytes: it may have one. */
 const PART_BYTES = 128;
 
 export class MessageParts {

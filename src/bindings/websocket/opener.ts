@@ -8,7 +8,7 @@ import type { CheckedHead } from '../egress/request-head.js';
 import { Dialer, type DialerOptions } from '../socket/dialer.js';
 import { wsLimits } from './ws-options.js';
 
-/** What the server has answered: with a WebSocket, or with a response like any other. */
+/** The answer of the server: a WebSocket, or a response like any other. */
 export type Opened =
   | { readonly kind: 'open'; readonly ws: WebSocket; readonly socket: Socket; readonly response: IncomingMessage }
   | { readonly kind: 'refused'; readonly socket: Socket; readonly response: IncomingMessage };
@@ -28,7 +28,7 @@ export class SocketOpener {
   readonly #userAgent: string;
   readonly #timeoutMs: number;
 
-  /** @throws TypeError for what is neither an address nor a CIDR range */
+  /** @throws TypeError for a text that is neither an address nor a CIDR range */
   constructor(options: DialerOptions) {
     this.#dialer = new Dialer(options);
     this.#userAgent = options.userAgent ?? 'edgehost';
@@ -97,7 +97,7 @@ export class SocketOpener {
       ws.once(
         'unexpected-response',
         guarded((_request, response) => {
-          // Its body may go on for as long as the call.
+          // Its body may last as long as the call.
           response.once('close', done);
           resolve({ kind: 'refused', socket, response });
         }),
@@ -115,7 +115,7 @@ function add(headers: Record<string, string>, name: string, value: string): void
 }
 
 function failedError(url: URL, cause: Error | undefined): EdgeError {
-  // What ws says of a handshake is safe to show; of the system, only its code.
+  // The texts of ws about a handshake are safe to show; for errors of the system, only the code is.
   const code = cause !== undefined && 'code' in cause ? String(cause.code) : undefined;
   const why = code ?? cause?.message ?? 'the connection was closed';
   return new EdgeError('EDGE_EGRESS_FAILED', `Cannot open a WebSocket to ${url.host}: ${why}`, { cause });

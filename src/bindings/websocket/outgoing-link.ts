@@ -1,5 +1,5 @@
 /**
- * A WebSocket that a function has opened or was handed, as the two bodies of its call: what is received is iterated over, what is sent is read from the call.
+ * A WebSocket that a function has opened or was handed, as the two bodies of its call: received messages are iterated over, sent ones are read from the call.
  */
 import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
@@ -9,7 +9,7 @@ import type { BridgeOwner } from './bridge-owner.js';
 import { CloseCode } from './calls.js';
 import type { SocketBridge } from './socket-bridge.js';
 
-/** What is behind a link: a connection, or another part of this host. */
+/** The other end of a link: a connection, or another part of this host. */
 export type OutgoingBridge = Pick<SocketBridge, 'receive' | 'resume' | 'deafen' | 'end'>;
 
 export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
@@ -60,7 +60,7 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
         }
       }
     } catch {
-      // What is no record has closed the connection; and of a call that has failed there is nobody to tell.
+      // A malformed record has closed the connection; a failed call has no caller to notify.
     }
     // A function that has ended without a word has nobody left to speak for it.
     this.#bridge.end(CloseCode.GoingAway, '');
@@ -90,7 +90,7 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
     wake?.();
   }
 
-  // --- what is received ---
+  // --- received messages ---
 
   async next(): Promise<IteratorResult<Uint8Array, undefined>> {
     for (;;) {
@@ -107,7 +107,7 @@ export class OutgoingLink implements BridgeOwner, AsyncIterator<Uint8Array> {
     }
   }
 
-  /** The function reads no more. What it has sent still goes out. */
+  /** The function reads no more. Messages already sent still go out. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     for (const { buffer } of this.#records) this.#work.countBytes(-buffer.byteLength);
     this.#records = [];

@@ -9,7 +9,7 @@ export interface RecordSink {
   close(code: number, reason: string): void;
 }
 
-/** An isolate has sent what is no record, or what its limits do not allow. */
+/** An isolate has sent a malformed record, or one that its limits do not allow. */
 export class RecordError extends Error {
   /** The message is longer than the limit. */
   readonly isTooLong: boolean;

@@ -13,17 +13,17 @@ import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
 import { SOCKET_BOUNDS } from './ws-options.js';
 
-/** What Node holds of a chunk besides its bytes. */
+/** Node's memory for a chunk besides its bytes. */
 const CHUNK_BYTES = 256;
-/** Headers of frames that were not counted exactly, and the beginning of a frame. It is part of what is counted for each socket. */
+/** Headers of frames that were not counted exactly, and the beginning of a frame. It is part of the counted bytes of each socket. */
 const UNCOUNTED_BYTES = 1024;
 /** A socket with its parser, its sender and their buffers, beside what Node has for a connection. */
 const SOCKET_BYTES = 8 * 1024;
 /** The same without an invocation, which keeps what it has read and what it sends (measured with 2,000, Node 20.20: 4.4 KB, the connection included). */
 const MESSAGE_SOCKET_BYTES = 4608;
-/** What a message makes the host do beside its chunk. */
+/** The host's work for a message beside its chunk. */
 const MESSAGE_MS = 0.004;
-/** What reading a chunk took is charged by the clock when it is more. */
+/** Reading a chunk is charged by the clock when it takes longer. */
 const UNMEASURED_MS = 0.5;
 /** A longer message is not copied into one buffer with others. */
 const COPIED_BYTES = 16 * 1024;
@@ -43,7 +43,7 @@ export class SocketBridge implements PacedSocket {
   #controls = 0;
   /** The bytes of messages that are not whole. */
   #assemblyBytes = 0;
-  /** What ws reads chunks with. */
+  /** The listeners of ws that read chunks. */
   readonly #readers: readonly ((chunk: Buffer) => void)[];
   /** Chunks that wait until the account may have them read. */
   #unread: Buffer[] = [];
@@ -93,7 +93,7 @@ export class SocketBridge implements PacedSocket {
     socket.prependOnceListener('close', () => {
       this.#isGone = true;
     });
-    // ws then waits without a bound for an end that still has to take something.
+    // ws then waits indefinitely for an end that must still take something.
     socket.once(
       'end',
       guarded(() => this.#endSoon()),
@@ -194,7 +194,7 @@ export class SocketBridge implements PacedSocket {
     this.#isWhole(bytes);
   }
 
-  /** A frame with so much payload is done with. What is left of the last chunk may belong to the next one. */
+  /** A frame of this payload is complete. The rest of the last chunk may belong to the next one. */
   #isWhole(bytes: number): void {
     const frameBytes = bytes + (bytes < 126 ? 2 : bytes < 65_536 ? 4 : 10) + (this.#isServer ? 4 : 0);
     const left = Math.min(this.#assemblyBytes - frameBytes, this.#chunkBytes);
@@ -319,12 +319,12 @@ export class SocketBridge implements PacedSocket {
     });
   }
 
-  /** What the network has not taken yet. */
+  /** The bytes that the network has not taken yet. */
   get unsentBytes(): number {
     return this.#socket.writableLength;
   }
 
-  /** Ends it at once: the other end does not take what is sent. */
+  /** Ends it at once: the other end does not read. */
   drop(why: string): void {
     this.#failure = why;
     this.#ws.close(CloseCode.TryAgain);

@@ -8,7 +8,7 @@ import type { DialerOptions } from '../socket/dialer.js';
 import { SocketOpener } from './opener.js';
 import { type WebSocketShare, webSocketService } from './websocket-service.js';
 
-/** The options of the host that this binding reads. Their form is checked with those of outgoing requests. */
+/** The options of the host that this binding reads. Their form is checked with the options of outgoing requests. */
 interface WebSocketHostOptions {
   readonly egress: DialerOptions;
   readonly outbound: OutboundHandler | undefined;

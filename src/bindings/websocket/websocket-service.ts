@@ -13,7 +13,7 @@ import type { SocketOpener } from './opener.js';
 import { OutgoingLink } from './outgoing-link.js';
 import { SocketBridge } from './socket-bridge.js';
 
-/** What all accounts of a host share. */
+/** The parts that all accounts of a host share. */
 export interface WebSocketShare {
   /** Undefined when the host has none, because the application answers the requests of functions itself. */
   readonly opener: SocketOpener | undefined;

@@ -1,8 +1,8 @@
 /** How the package ws is used, on both sides of a connection. */
 
-/** What bounds a connection, whoever has it. */
+/** The bounds of every connection. */
 export const SOCKET_BOUNDS = {
-  /** A peer that does not answer a close, or does not take what was sent before it, is cut off after so long. */
+  /** A peer that does not answer a close, or does not read the bytes before it, is cut off after this long. */
   closeMs: 30_000,
 };
 

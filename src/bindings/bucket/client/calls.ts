@@ -5,7 +5,7 @@
 
 import type { WireTexts } from '../../wire-texts.js';
 
-/** Times in milliseconds since the epoch, hashes in hex. What goes without saying is left out. */
+/** Times in milliseconds since the epoch, hashes in hex. Default values are left out. */
 export interface WireObject {
   readonly key: string;
   readonly version: string;

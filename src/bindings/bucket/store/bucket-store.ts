@@ -267,8 +267,8 @@ export class BucketStore implements BucketEngine {
   }
 
   /**
-   * Refuses writes from now on, waits for those under way, and calls `remove` when the bucket is empty. Open uploads do not count and are aborted.
-   * Rejects with 10008 when the bucket is not empty, which then accepts writes again.
+   * Refuses writes from now on, waits for the ones in flight, and calls `remove` when the bucket is empty. Open uploads do not count and are aborted. Rejects
+   * with 10008 when the bucket is not empty, which then accepts writes again.
    */
   async closeAndRemove(remove: () => Promise<void>): Promise<void> {
     await this.#gate.close('deleteBucket', async () => {

@@ -1,4 +1,4 @@
-/** What the bounds of a bucket say of an object: its key, its metadata and the ranges that can be read of it. */
+/** Checks an object against the limits of a bucket: its key, its metadata and the ranges that can be read of it. */
 import type { ByteRange, PutOptions } from '../engine.js';
 import { BucketError, type BucketMethod } from '../errors.js';
 import { BUCKET_LIMITS } from '../limits.js';

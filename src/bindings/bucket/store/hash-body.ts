@@ -15,7 +15,7 @@ export interface BodyHashes {
   readonly transferChecksum: TransferChecksum | undefined;
 }
 
-/** The rules of the body of one put or part: 100100 when it is too large, 10037 when a checksum is not that of what was received. */
+/** The rules for the body of one put or part: 100100 when it is too large, 10037 when a checksum does not match the received bytes. */
 export function bucketBody(
   method: BucketMethod,
   options: Pick<PutOptions, 'hashes' | 'transferChecksum'>,
@@ -69,7 +69,7 @@ class BodyHasher implements BodyObserver<BodyHashes> {
         throw new BucketError(
           this.#method,
           10037,
-          `the ${HASH_TITLES[name]} checksum given, ${expected}, is not that of the value received, ${computed}`,
+          `the ${HASH_TITLES[name]} checksum given, ${expected}, does not match the value received, ${computed}`,
         );
       }
       hashes[name] = computed;

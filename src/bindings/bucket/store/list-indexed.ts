@@ -30,8 +30,7 @@ export interface PageEntries {
 }
 
 /**
- * The entries of the page, and one more if there is another page. undefined when there is no group from the start on, so that the listing is the
- * keys in their order.
+ * The entries of the page, and one more if there is another page. undefined when no group follows the start, so that the listing is the keys in their order.
  */
 export async function readEntries(
   records: RecordStore,
@@ -151,7 +150,7 @@ async function readObjects(
   const keys = entries.filter(({ isGroup }) => !isGroup).map(({ name }) => root + name);
   const [first, last] = [keys[0], keys.at(-1)];
   if (first === undefined || last === undefined) return [];
-  // Keys of groups are between those of the objects.
+  // Keys of groups are between the keys of objects.
   if (keys.length < entries.length) return records.getMany(keys, view, work);
   const found = new Map<string, Buffer>();
   for await (const page of records.pages({ gte: first, lt: `${last}\0` }, keys.length, view, work)) {

@@ -20,7 +20,7 @@ export function newVersion(): string {
  * details, are JSON. An embedded value follows. Numbers are little-endian.
  */
 const OFFSET = {
-  /** u24, 0 when there are none. */
+  /** u24, 0 when the object has no details. */
   detailsBytes: 0,
   /** u8 */
   flags: 3,
@@ -35,7 +35,7 @@ const OFFSET = {
   details: 48,
 } as const;
 
-/** In all records but those of storage version 1. */
+/** In all records but the ones of storage version 1. */
 const FLAG_FIXED = 0x80;
 /** The details have fields that every listing shows, not only one that includes metadata. */
 const FLAG_LISTED = 0x01;
@@ -84,8 +84,8 @@ export function encodeObject({ object, body }: StoredObject, key: string): Buffe
 }
 
 /**
- * `key` is that of the record. The bytes of an embedded value are a view of `record`. `withPartSizes` can be false, because the array has an entry
- * for each part.
+ * `key` is the key of the record. The bytes of an embedded value are a view of `record`. `withPartSizes` can be false, because the array has an entry for each
+ * part.
  */
 export function decodeObject(record: Buffer, key: string, withPartSizes = true): StoredObject {
   const current = currentForm(record);

@@ -10,10 +10,7 @@ const PAGE = 1000;
 /** The bounds of one batch. */
 const BATCH = { operations: 1000, characters: 2 ** 20 } as const;
 
-/**
- * Makes the index of all buckets anew, from the keys of their objects. It can be repeated when it was interrupted. Nothing else may write at the same
- * time.
- */
+/** Rebuilds the index of all buckets from the keys of their objects. It can be repeated when it was interrupted. Nothing else may write at the same time. */
 export async function rebuildIndexes(records: RecordStore): Promise<void> {
   await removeRecords(records, bucketKeys.listingIndexes());
   const batch = new Batch(records);

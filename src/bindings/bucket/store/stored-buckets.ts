@@ -1,4 +1,4 @@
-/** The buckets of a storage, and what is stored in them, as their records have it. */
+/** The buckets of a storage and their contents, as their records have them. */
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
@@ -36,7 +36,7 @@ export async function* accountsWithBuckets(storage: StorageContext): AsyncGenera
   for await (const { account } of storedBuckets(storage)) yield account;
 }
 
-/** What the account has in its buckets. An open upload counts as one object, with the bytes of its parts. */
+/** Counts the account's bytes and objects in its buckets. An open upload counts as one object, with the bytes of its parts. */
 export async function countStored(storage: StorageContext, account: string): Promise<StoredSum> {
   const sum = { bytes: 0, objects: 0 };
   for await (const { id } of storedBuckets(storage, account)) {

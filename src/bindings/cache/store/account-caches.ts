@@ -41,7 +41,7 @@ export class AccountCaches implements CacheEngine {
   readonly #work: CallWork = { ...OWN_WORK, owner: {} };
   #open: OpenCaches | undefined;
   #opening: Promise<OpenCaches | undefined> | undefined;
-  /** Counts what was purged. What was fetched for caches of an earlier process is not from one of these. */
+  /** Counts the purges. It starts at random, so that a response fetched before a restart never matches. */
   #epoch = randomInt(2 ** 47);
   #ended: EdgeError | undefined;
 
@@ -157,7 +157,7 @@ export class AccountCaches implements CacheEngine {
     if (this.#open !== undefined) forgetStore(this.#open.context, this.#open.entries.id);
   }
 
-  /** Writes what is only in memory, before the storage closes. */
+  /** Writes changes that are only in memory, before the storage closes. */
   async close(): Promise<void> {
     await this.#open?.entries.saveUses(Number.POSITIVE_INFINITY, this.#work);
   }
@@ -302,7 +302,7 @@ function openCaches(context: StorageContext, account: string, id: string): OpenC
   return { context, entries, space: new CacheSpace(entries) };
 }
 
-/** What everything was purged of has nothing more to do. */
+/** The rest of the work is needless when everything was purged meanwhile. */
 async function unlessPurged<Result>(work: Promise<Result>, otherwise: Result): Promise<Result> {
   try {
     return await work;

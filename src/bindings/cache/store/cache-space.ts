@@ -6,11 +6,11 @@ import type { EntryStore } from './entry-store.js';
 export interface Reservation {
   /** @returns false: there is no room, and nothing left that could make some */
   add(bytes: number): Promise<boolean>;
-  /** What is stored counts by its record from then on. */
+  /** Stored bytes count by their record from then on. */
   release(): void;
 }
 
-/** More is removed than is needed at once, so that not every put has to remove something. */
+/** More is removed than is needed at once, so that not every put must remove something. */
 const SLACK = 1 / 128;
 
 export class CacheSpace {
@@ -50,7 +50,7 @@ export class CacheSpace {
 
   #makeRoom(bytes: number, bound: number, work: CallWork): Promise<boolean> {
     const making = this.#making.then(async () => {
-      // What can never fit removes nothing.
+      // A body that can never fit removes nothing.
       if (this.#reserved + bytes > bound) return false;
       for (let excess = this.#excess(bytes, bound); excess > 0; excess = this.#excess(bytes, bound)) {
         if ((await this.#entries.evict(excess + bound * SLACK, work)) === 0) return false;

@@ -1,11 +1,11 @@
-/** What caches register with the storage: they are no part of what an account has stored, so there is nothing to count. */
+/** Registers the caches with the storage: they are no part of what an account has stored, so there is nothing to count. */
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { CACHE_KEYSPACE } from './cache-keys.js';
 import { expireEntries } from './expire-entries.js';
 import { clearAllCaches, clearRemovedCaches, detachCaches } from './remove-caches.js';
 
-/** Storages that are open: their first sweep is that of the opening, which should be short. */
+/** Storages that are open: the first sweep of each happens during its opening, which should be short. */
 const opened = new WeakSet<StorageContext>();
 /** Entries that have expired are not used, whether or not they are removed. */
 const FIRST_SWEEP = 1000;

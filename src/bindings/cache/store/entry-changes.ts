@@ -8,7 +8,7 @@ import type { StorageContext } from '../../../storage/storage-context.js';
 import { cacheKeys } from './cache-keys.js';
 import { type EntryHead, encodeEntry } from './entry-codec.js';
 
-/** The sum of the store, and that of the account, which refuses every write when the account is removed. */
+/** The sum of the store, and the sum of the account, which refuses every write when the account is removed. */
 export interface CacheSums {
   readonly store: AccountSum;
   readonly account: AccountSum;
@@ -37,7 +37,7 @@ export class EntryChanges {
     return -this.#bytes;
   }
 
-  /** @param order that of its last use which is written, when that is not the one in its record */
+  /** @param order the written order of its last use, when it differs from the one in its record */
   remove(hash: string, head: EntryHead, order: string | undefined): void {
     const store = this.#store;
     this.#delete(cacheKeys.entry(store, hash));
@@ -83,7 +83,7 @@ export class EntryChanges {
 
   /**
    * @param onTried called when it begins to be written: from then on it may be on disk, be it that this rejects
-   * @throws the errors of a commit, and that of the sums when one has ended
+   * @throws the errors of a commit, and the error of a sum that has ended
    */
   async commit({ store, account }: CacheSums, work: CallWork, onTried: () => void = () => {}): Promise<void> {
     await Promise.all([store.ready(), account.ready()]);

@@ -5,7 +5,7 @@ import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import { HASH_LENGTH } from './cache-keys.js';
 
 export interface EntryHead {
-  /** Differs from that of every other entry, also of the one that it replaces. */
+  /** Differs from the version of every other entry, also of the one that it replaces. */
   readonly version: string;
   /** The cache that it is in: see {@link entryHash}. */
   readonly cache: string;
@@ -28,7 +28,7 @@ export interface EntryHead {
   readonly staleUntil: number;
   /** The order of its last use when it was put. */
   readonly order: string;
-  /** What it counts for: its body, its head, and the records that find it. */
+  /** The bytes that it counts for: its body, its head, and the records that find it. */
   readonly bytes: number;
   readonly tags?: readonly string[];
   /** With status 0: in lower case, in alphabetical order. */
@@ -65,7 +65,7 @@ export function entryHash(cache: string, url: string, variant = ''): string {
   return made;
 }
 
-/** The bytes that an entry counts for beside its body: those of its records on disk, where a character may take several. */
+/** The bytes that an entry counts for beside its body: its records on disk, where a character may take several bytes. */
 export function overheadOf({
   cache,
   url,

@@ -12,7 +12,7 @@ import { type CacheSums, EntryChanges } from './entry-changes.js';
 import { decodeEntry, EMBEDDED_BYTES, type EntryHead, type StoredCacheEntry } from './entry-codec.js';
 import { nextOrder, orderText, RecentUse } from './recent-use.js';
 
-/** What is known of an entry before it has a place. */
+/** An entry before it has a place. */
 export type NewEntry = Omit<EntryHead, 'version' | 'order' | 'blob'>;
 
 /** Entries that one commit removes or moves. */
@@ -97,7 +97,7 @@ export class EntryStore {
     }
   }
 
-  /** Removes those of the entries that are still there and that `isGone` says. Answers their heads. */
+  /** Removes the entries that are still there and for which `isGone` is true. Answers their heads. */
   async remove(
     hashes: readonly string[],
     isGone: (head: EntryHead) => boolean,
@@ -114,7 +114,7 @@ export class EntryStore {
   }
 
   /**
-   * Removes what was not used for longest, until so many bytes are free.
+   * Removes the least recently used entries until this many bytes are free.
    *
    * @returns the bytes that were freed: 0 when there is nothing left
    */
@@ -150,7 +150,7 @@ export class EntryStore {
           if (used !== undefined && written !== undefined && used > written) changes.move(hash, written, used);
         });
       } catch {
-        // The order is only about what goes first.
+        // The order only decides which entries are evicted first.
         return;
       }
     }

@@ -1,4 +1,4 @@
-/** The stores that are in use: one object for each, so that all who change a store share what is known of it. */
+/** The stores that are in use: one object for each, so that all callers share its state. */
 import { EdgeError } from '../../../quotas/errors.js';
 import { AccountSum } from '../../../storage/accounts/account-sum.js';
 import { parseSum } from '../../../storage/records/counts.js';
@@ -28,5 +28,5 @@ export function forgetStore(storage: StorageContext, id: string): void {
   stores.get(storage)?.delete(id);
 }
 
-/** What changes of a store reject with from the moment on in which everything is purged. */
+/** Changes of a store reject with this error as soon as a purge of everything begins. */
 export const PURGED = new EdgeError('EDGE_CANCELED', 'Everything in the caches of the account was purged meanwhile');

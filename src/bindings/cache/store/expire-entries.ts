@@ -8,7 +8,7 @@ import { cacheKeys, hashOf } from './cache-keys.js';
 import { BATCH } from './entry-store.js';
 import { entryStore, PURGED } from './entry-stores.js';
 
-/** @param most where it stops: the next sweep goes on */
+/** @param most where it stops: the next sweep continues */
 export async function expireEntries(storage: StorageContext, most: number): Promise<void> {
   const { records } = storage;
   const nowMs = storage.now();

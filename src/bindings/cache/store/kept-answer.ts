@@ -53,7 +53,7 @@ export async function answerOf(
 }
 
 /**
- * The whole of an entry whose body came with its record, without a promise; undefined when it did not, or when there is none.
+ * The whole of an entry whose body came with its record, without a promise; undefined when the body is elsewhere, or missing.
  *
  * @param isShared the reader of the body does not transfer its buffer, which holds memory of the database
  */

@@ -11,7 +11,7 @@ import type { CachePutOptions } from '../engine.js';
 interface Receiving {
   readonly blobs: BlobStore;
   readonly options: Pick<CachePutOptions, 'bodyBytes' | 'limit' | 'plan' | 'signal'>;
-  /** Makes room for so many bytes more; false when there is none. */
+  /** Makes room for this many more bytes; false when there is not enough. */
   readonly reserve: (bytes: number) => Promise<boolean>;
   readonly work: CallWork;
 }

@@ -20,7 +20,7 @@ export class RecentUse {
   }
 
   note(hash: string, order: number): void {
-    // One that is used again and again has its place already; a map that loses and gets a key each time is made anew often.
+    // The latest hash has its place already; a map that loses and gets a key each time is rebuilt often.
     if (hash !== this.#latest) this.#orders.delete(hash);
     this.#latest = hash;
     this.#orders.set(hash, order);

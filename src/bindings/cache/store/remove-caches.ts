@@ -26,7 +26,7 @@ export async function detachCaches({ records }: StorageContext, account: string)
 /** One at a time in each storage. */
 const clearing = new WeakMap<StorageContext, Promise<void>>();
 
-/** @param check throws when it has to stop; what is left is done by the next call */
+/** @param check throws when it must stop; the next call removes the rest */
 export function clearRemovedCaches(storage: StorageContext, check: () => void): Promise<void> {
   const before = clearing.get(storage) ?? Promise.resolve();
   const run = before.then(() => clearAll(storage, check));
@@ -99,7 +99,7 @@ function keyPages({ records }: StorageContext, prefix: string, work: CallWork): 
   );
 }
 
-/** Everything of all accounts, after a repair: what is lost of a cache is fetched again. */
+/** Everything of all accounts, after a repair: a lost response is fetched again. */
 export async function clearAllCaches(storage: StorageContext): Promise<void> {
   const prefix = cacheKeys.stores();
   for await (const page of keyPages(storage, prefix, OWN_WORK)) {

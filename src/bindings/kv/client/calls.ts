@@ -19,7 +19,7 @@ export interface WireValues {
   readonly texts?: readonly (string | null)[];
   /** The size of each value, in bytes; -1 for a key that is not there. */
   readonly sizes: readonly number[];
-  /** JSON of an array with the metadata of each key, null where there is none; absent when no key has any. */
+  /** JSON of an array with the metadata of each key, null for a key without metadata; absent when no key has any. */
   readonly metadata?: string;
 }
 

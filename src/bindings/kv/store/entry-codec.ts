@@ -17,7 +17,7 @@ const OFFSET = {
   format: 0,
   /** u8, an index of BODY_KINDS */
   body: 1,
-  /** u16: bytes of the metadata, 0 when there is none. */
+  /** u16: bytes of the metadata, 0 for a key without metadata. */
   metadata: 2,
   /** u48: seconds since 1970, 0 when the key does not expire. */
   expiration: 4,

@@ -34,7 +34,7 @@ export class KvCleaner {
     this.#run(() => clearRemovedNamespaces(this.#storage, this.#check));
   }
 
-  /** Removes what has expired, and does so again when the next key does. */
+  /** Removes expired keys, and does so again when the next key expires. */
   sweep(): void {
     this.#run(async () => {
       await expireEntries(this.#storage, this.#check);
@@ -71,7 +71,7 @@ export class KvCleaner {
     this.#timer.unref();
   }
 
-  /** What fails is left to the sweeps of the storage. */
+  /** A failed task is left to the sweeps of the storage. */
   #run(task: () => Promise<void>): void {
     this.#running = this.#running.then(task).catch(() => {});
   }

@@ -174,7 +174,7 @@ export class KvStore implements KvEngine {
     return listEntries(this.#storage, this.#entries, query, work);
   }
 
-  /** Refuses calls from now on, waits for the writes under way, and runs `remove`. Rejects with 20002 the second time. */
+  /** Refuses calls from now on, waits for the writes in flight, and runs `remove`. Rejects with 20002 the second time. */
   close(remove: () => Promise<void>): Promise<void> {
     return this.#gate.close(undefined, remove);
   }

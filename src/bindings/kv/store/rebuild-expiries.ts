@@ -1,4 +1,4 @@
-/** Makes the records of expiries anew from those of the keys. */
+/** Rebuilds the records of expiries from the records of keys. */
 import { afterPrefix, type LevelOperation, type LevelRange } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { expirationOf } from './entry-codec.js';

@@ -51,7 +51,7 @@ export async function clearRemovedNamespaces(storage: StorageContext, check: () 
       try {
         await clearEntries(storage, id, work, check);
       } catch (error) {
-        // What it had is cleared with all that the account had.
+        // Its contents are cleared with everything else of the account.
         if (errorCode(error) === 'EDGE_ACCOUNT_REMOVED') continue;
         throw error;
       }

@@ -1,4 +1,4 @@
-/** The namespaces of a storage, and what is stored in them, as their records have it. */
+/** The namespaces of a storage and their contents, as their records have them. */
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
@@ -57,7 +57,7 @@ export async function* accountsWithNamespaces(storage: StorageContext): AsyncGen
   for await (const { account } of removedNamespaces(storage)) if (account !== undefined) yield account;
 }
 
-/** What the account has in its namespaces, with what deleted ones still have and what has expired and was not removed yet. */
+/** Counts the account's bytes and keys in its namespaces, including deleted namespaces and expired keys that were not removed yet. */
 export async function countStored(storage: StorageContext, account: string): Promise<StoredSum> {
   const sum = { bytes: 0, objects: 0 };
   const count = async (id: string): Promise<void> => {

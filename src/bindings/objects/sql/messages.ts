@@ -5,7 +5,7 @@ export type SqlRequest =
   | { readonly op: 'open'; readonly path: string }
   /** Payload: JSON of the text and its values. `layers`: the transactions within the batch that are open, by number. */
   | { readonly op: 'exec'; readonly path: string; readonly layers: readonly number[]; readonly maxBytes: number }
-  /** Undoes what was written since the transaction of this number began; 0: everything that was not committed. */
+  /** Undoes all writes since the transaction of this number began; 0: everything that was not committed. */
   | { readonly op: 'rollback'; readonly path: string; readonly layer: number }
   /** The answer has the pages that have changed. */
   | { readonly op: 'commit'; readonly path: string; readonly maxPages: number }
@@ -20,7 +20,7 @@ export interface SqlResponse {
   readonly isDirty: boolean;
   /** The payload is the text of an error. */
   readonly isFailure?: true;
-  /** The failure has undone what was written before. */
+  /** The failure has undone all earlier writes. */
   readonly isLost?: true;
 }
 

@@ -15,7 +15,7 @@ import { PAGE_BYTES, PAGE_RECORD_BYTES, type SqlRequest } from './messages.js';
 import type { SqlOwner, SqlPool, SqlSeat } from './sql-pool.js';
 import { type SqlProcess, type SqlProcessAnswer, SqlProcessEnded } from './sql-process.js';
 
-/** What a commit has changed. */
+/** The changes of a commit. */
 export interface PageChanges {
   /** The size of the database, in pages. */
   readonly total: number;
@@ -52,11 +52,11 @@ export interface ObjectSqlParts {
 }
 
 const TICK_MS = 50;
-/** What takes longer is charged while it runs, by the clock. */
+/** Longer work is charged while it runs, by the clock. */
 const UNCHARGED_MS = 500;
-/** What runs for a caller that is gone ends after this long. */
+/** A query whose caller is gone ends after this long. */
 const ABANDONED_MS = 250;
-/** What was written and is not committed is given up after so long without a call. */
+/** Uncommitted writes are discarded after this long without a call. */
 const FORGOTTEN_MS = 30_000;
 const MAX_COMMIT_PAGES = OBJECT_STORAGE_LIMITS.sqlCommitBytes / PAGE_BYTES;
 
@@ -71,7 +71,7 @@ export class ObjectSql {
   /** Something is written that is not committed. */
   #seat: SqlSeat | undefined;
   #isDirty = false;
-  /** What was not committed is gone, and its writer does not know. */
+  /** Uncommitted writes are lost, and their writer does not know. */
   #lost: EdgeError | undefined;
   #forgetting: NodeJS.Timeout | undefined;
   #isOverloaded = false;
@@ -88,7 +88,7 @@ export class ObjectSql {
     return this.#tasks === 0 && this.#seat === undefined;
   }
 
-  /** Rejects with EDGE_NOT_SUPPORTED without SQLite, EDGE_OBJECT_RESET when what was written is lost, EDGE_OVERLOADED, EDGE_LIMIT_EXCEEDED. */
+  /** Rejects with EDGE_NOT_SUPPORTED without SQLite, EDGE_OBJECT_RESET when earlier writes are lost, EDGE_OVERLOADED, EDGE_LIMIT_EXCEEDED. */
   exec(text: SqlText, caller: SqlCaller): Promise<ObjectSqlResult> {
     return this.#inOrder(async () => {
       if (this.#lost !== undefined) throw this.#lost;
@@ -131,7 +131,7 @@ export class ObjectSql {
     });
   }
 
-  /** Undefined when nothing has changed. What is not on disk in the end is to be discarded. */
+  /** Undefined when nothing has changed. The caller discards changes that did not reach the disk. */
   commit(caller: SqlCaller): Promise<PageChanges | undefined> {
     return this.#inOrder(async () => {
       const seat = this.#seat;
@@ -151,12 +151,12 @@ export class ObjectSql {
     });
   }
 
-  /** What the storage has is not read before this write is over. */
+  /** Reads of the storage wait for this write. */
   waitFor(written: Promise<unknown>): void {
     this.#written = written.catch(() => {});
   }
 
-  /** Forgets what is not committed, and what a process has: the storage is to be asked again. */
+  /** Forgets uncommitted writes and the state of the process: the next call reads the storage again. */
   discard(): void {
     detached(
       this.#inOrder(async () => {

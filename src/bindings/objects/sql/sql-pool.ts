@@ -1,7 +1,7 @@
 /**
  * The processes with databases of objects: a bounded number, which the accounts of a host share fairly. An object has one for itself while it has written
- * something that is not committed, and for each text that only reads. If that takes long it leaves its place to others and goes on at a low priority, and of
- * those there are few, too.
+ * something that is not committed, and for each text that only reads. A long one gives its place to others and continues at a low priority, and the number of
+ * these is bounded, too.
  */
 import { rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,11 +13,11 @@ import { NO_WALLS, type ProcessWalls } from '../../../storage/process-walls.js';
 import { SlowWork } from '../../sql/lanes/slow-work.js';
 import { SqlProcess } from './sql-process.js';
 
-/** More than one account has at once, so that there is always a place for another one: what runs cannot be interrupted. */
+/** More than one account has at once, so that there is always a place for another one: a running statement cannot be interrupted. */
 const PLACES = Math.max(3, Math.min(8, availableParallelism() + 1));
 /** The places of one account. */
 const PLACES_OF_ACCOUNT = 2;
-/** An object that has a process for so long is slow. */
+/** An object that occupies a process for this long is slow. */
 const SLOW_MS = 250;
 /** A process without work ends. */
 const IDLE_MS = 30_000;
@@ -59,7 +59,7 @@ export class SqlPool {
     this.#walls = walls;
     if (storage === undefined) return;
     this.#directory = join(storage, FOLDER);
-    // What a kill has left: the storage has all of it.
+    // A killed process may have left files, and the storage has everything in them.
     rmSync(this.#directory, { recursive: true, force: true });
   }
 

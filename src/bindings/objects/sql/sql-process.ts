@@ -107,7 +107,7 @@ export class SqlProcess {
     }
   }
 
-  /** Closes a database; what was not committed is gone. */
+  /** Closes a database; uncommitted writes are gone. */
   close(path: string): void {
     const database = this.#open.get(path);
     if (database === undefined) return;
@@ -125,7 +125,7 @@ export class SqlProcess {
     this.#process.end();
   }
 
-  /** It runs something long: what is short goes first. */
+  /** It runs something long: short work goes first. */
   lower(): void {
     this.#process.lower();
   }

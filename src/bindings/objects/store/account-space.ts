@@ -27,7 +27,7 @@ export class AccountSpaces {
 export class AccountSpace {
   /** The account in the queues of the storage, for what nobody waits for. */
   readonly work: CallWork = { ...OWN_WORK, owner: {} };
-  /** What its objects have deleted as a whole. */
+  /** Values of objects that deleted everything. */
   readonly gone: GoneValues;
   readonly #storage: StorageContext;
   readonly account: string;
@@ -40,7 +40,7 @@ export class AccountSpace {
     this.account = account;
   }
 
-  /** What the account has stored; that of this space, also when another account has the id by now. Rejects when the account is being removed. */
+  /** The sum of this space, also when another account has the id by now. Rejects when the account is being removed. */
   async sum(): Promise<StoredAccounting> {
     if (this.#sum === undefined) {
       const { sums } = this.#storage;
@@ -55,7 +55,7 @@ export class AccountSpace {
   /** null: no object of the account has stored anything yet. */
   async find(work: CallWork): Promise<string | null> {
     if (this.#id !== undefined) return this.#id;
-    // What an account of this id had that is being removed is not for this one.
+    // An earlier account of this id that is being removed must not count here.
     await this.sum();
     const record = await this.#storage.records.get(objectKeys.space(this.account), work);
     if (record !== undefined) this.#id ??= record.toString();

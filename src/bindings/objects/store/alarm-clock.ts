@@ -1,6 +1,6 @@
 /**
- * Hands out alarms when they are due: one timer for all of them, set for the first. What is due is read from an index by time, a page at a time, when
- * somebody can run it; the others cost nothing. Who has claimed what is known in memory only: after a kill it is due again.
+ * Hands out alarms when they are due: one timer for all of them, set for the first. It reads due alarms from an index by time, a page at a time, when somebody
+ * can run them; the others cost nothing. Claims are in memory only: after a kill the alarm is due again.
  */
 import { errorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
@@ -66,7 +66,7 @@ export class AlarmClock implements AlarmClaims {
     this.#parts = parts;
   }
 
-  /** What is waited for with a timer. */
+  /** Whether it waits with a timer. */
   get hasTimer(): boolean {
     return this.#timer !== undefined;
   }
@@ -96,7 +96,7 @@ export class AlarmClock implements AlarmClaims {
     for (const running of [...this.#claims.values()]) if (running.ref.account === account) this.#finish(running);
   }
 
-  /** Looks for what is due. The timer does, and those who set the clock. */
+  /** Looks for due alarms. The timer calls it, and callers that set the clock. */
   check(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -140,7 +140,7 @@ export class AlarmClock implements AlarmClaims {
         hasFailed = errorCode(error) !== 'EDGE_CLOSED';
       }
     });
-    // It is still on disk: it runs again, but not at once. The object goes on meanwhile.
+    // It is still on disk: it runs again, but not at once. The object continues meanwhile.
     if (hasFailed) await new Promise(resolve => setTimeout(resolve, RETRY_MS).unref());
     this.#finish(running);
   }
@@ -207,7 +207,7 @@ export class AlarmClock implements AlarmClaims {
     this.#isPumping = true;
     this.#pumpAll().catch(() => {
       this.#isPumping = false;
-      // What cannot be read now is looked for again.
+      // An alarm that cannot be read now is looked for again.
       this.#armIn(RETRY_MS);
     });
   }
@@ -231,7 +231,7 @@ export class AlarmClock implements AlarmClaims {
         waiting.resolve(claims);
       }
     }
-    // In one piece with the end of the loop: what is wanted from here on begins anew.
+    // In one piece with the end of the loop: requests from here on start a new loop.
     this.#isPumping = false;
     this.#arm();
   }
@@ -272,7 +272,7 @@ export class AlarmClock implements AlarmClaims {
     return { claim: running.claim, object: ref, scheduledTime, retryCount, ...(name !== undefined && { name }) };
   }
 
-  /** Sets the timer for what is due next. Nobody waits for it while nobody could run it. */
+  /** Sets the timer for the next due alarm. No timer runs while nobody could run an alarm. */
   #arm(): void {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const alarms of this.#served.values()) {

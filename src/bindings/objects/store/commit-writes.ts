@@ -32,14 +32,14 @@ export interface WriteParts {
   readonly space: AccountSpace;
   readonly alarms: AlarmChanges;
   readonly object: LiveObject;
-  /** The object as it is on disk; null when there is none. */
+  /** The object as it is on disk; null when it has no record. */
   readonly head: (work: CallWork) => Promise<ObjectHead | null>;
 }
 
 /** Values that are read at once, to learn how long they are. */
 const SIZES_AT_ONCE = 32;
 
-/** Writes as many of those at the head of the queue as go together. Never rejects: each is told. */
+/** Writes as many of those at the head of the queue as go together. Never rejects: each write learns its own outcome. */
 export async function commitWrites(parts: WriteParts): Promise<void> {
   const { object } = parts;
   const writes = takeWrites(object);
@@ -50,7 +50,7 @@ export async function commitWrites(parts: WriteParts): Promise<void> {
     if (failure !== undefined) throw failure;
     await writeChange(parts, mergedChange(writes), first, charging(writes));
   } catch (error) {
-    // What is on disk is found out before the next use.
+    // The next use reads the state on disk.
     object.head = undefined;
     object.fail(first.user, error);
     for (const { reject } of writes) reject(error);

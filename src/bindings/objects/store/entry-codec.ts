@@ -1,4 +1,4 @@
-/** The bodies of storage calls (../storage-calls.ts). Those that come in were written by a function. */
+/** The bodies of storage calls (bindings/objects/storage-calls.ts). A function has written the bodies that arrive here. */
 import { isUtf8 } from 'node:buffer';
 import { ENTRY_HEAD_BYTES, KEY_HEAD_BYTES, NO_VALUE } from '../storage-calls.js';
 import { OBJECT_STORAGE_LIMITS, VALUE_FORM_BYTES } from '../storage-limits.js';

@@ -1,4 +1,4 @@
-/** Values that no object has any more, after deleteAll(): they are removed at once, in the background. The storage goes on after a kill. */
+/** Values that no object has any more, after deleteAll(): they are removed at once, in the background. After a kill the storage continues the removal. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { objectKeys } from './object-keys.js';
@@ -18,7 +18,7 @@ export class GoneValues {
     this.#storage = storage;
   }
 
-  /** To be awaited before more is added: what waits may be too much. */
+  /** To be awaited before more is added: too much may already wait for removal. */
   room(): Promise<void> | undefined {
     return this.#bytes > MAX_BYTES ? this.#removing : undefined;
   }

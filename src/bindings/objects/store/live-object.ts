@@ -1,4 +1,4 @@
-/** An object in use: what is known of its record, and the order of its reads and writes. */
+/** An object in use: the known state of its record, and the order of its reads and writes. */
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
@@ -7,17 +7,17 @@ import type { ObjectRef } from '../object-ref.js';
 import type { ObjectSql, PageChanges } from '../sql/object-sql.js';
 import type { ObjectHead } from './object-head.js';
 
-/** What one write changes: all of it, or nothing. */
+/** The changes of one write: all of it, or nothing. */
 export interface ObjectChange {
   /** Everything that was stored before is deleted first. */
   readonly isClearing: boolean;
   /** Values by key, undefined for keys to be deleted. */
   readonly entries: ReadonlyMap<string, Uint8Array | undefined>;
-  /** When the alarm is due; null: there is none any more. */
+  /** When the alarm is due; null when the write deletes it. */
   readonly alarm: number | null | undefined;
   /** The name that the id was made from, to be kept with the alarm. */
   readonly name?: string | undefined;
-  /** What SQL has changed. */
+  /** The changes by SQL. */
   readonly sql?: PageChanges | undefined;
 }
 
@@ -38,18 +38,18 @@ export interface QueuedTask {
 
 export type Queued = QueuedWrite | QueuedTask;
 
-/** Writes that have come before one that was made earlier: so many may wait for it. */
+/** The most writes that may wait for one that was made earlier and has not arrived yet. */
 const MAX_EARLY = 64;
 
 export class LiveObject {
   readonly ref: ObjectRef;
-  /** undefined: not known. null: there is none. */
+  /** undefined: not known. null: the object has no record. */
   head: ObjectHead | null | undefined;
   readonly queue: Queued[] = [];
   isRunning = false;
   /** Its database, when it is used. */
   sql: ObjectSql | undefined;
-  /** Reads under way: what is written later does not show in them. */
+  /** Reads in flight: later writes do not show in them. */
   readonly reads = new Set<Promise<unknown>>();
   /** Its user: the last one that has opened it. 0: not known. */
   #user = 0;

@@ -1,4 +1,4 @@
-/** What the stateful objects of an account have stored, for those who administer it: by class, and object by object. */
+/** The stored data of an account's stateful objects, for administration: by class, and object by object. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
@@ -44,7 +44,7 @@ export function objectDirectory(account: string, open: () => Promise<StorageCont
   const work: CallWork = { ...OWN_WORK, owner: {} };
 
   const spaceOf = async ({ records, sums }: StorageContext): Promise<string | undefined> => {
-    // What an account of this id had that is being removed is not this one's.
+    // An earlier account of this id that is being removed must not count here.
     await sums.whenEnded(account);
     return (await records.get(objectKeys.space(account), work))?.toString();
   };

@@ -3,13 +3,13 @@ import { PAGE_BYTES } from '../sql/messages.js';
 
 /** An alarm as it is kept. Times are in milliseconds since the epoch. */
 export interface StoredAlarm {
-  /** What the object has set. */
+  /** The time that the object has set. */
   readonly scheduledTime: number;
   /** When it is to run: later than that after a failure. */
   readonly dueMs: number;
   /** Failures that count. */
   readonly retryCount: number;
-  /** Delays that were doubled since they last began anew. */
+  /** Number of doublings of the back-off delay since the last success. */
   readonly backoff: number;
   /** The last failure was the host's. */
   readonly isInternal: boolean;
@@ -28,7 +28,7 @@ export interface ObjectHead {
   readonly alarm: StoredAlarm | undefined;
 }
 
-/** What an object has stored beside its record. A database counts as one record more. */
+/** Counts the data of an object beside its record. A database counts as one record more. */
 export function contentsOf({ bytes, keys, sqlPages, alarm }: ObjectHead): {
   readonly bytes: number;
   readonly objects: number;
@@ -41,7 +41,7 @@ function nameBytes(alarm: StoredAlarm | undefined): number {
   return alarm?.name === undefined ? 0 : 2 * Buffer.byteLength(alarm.name);
 }
 
-/** What an object counts beside its keys and values: so many bytes, and one record. */
+/** The size of an object's record in the account's sum, beside its keys and values. */
 export const HEAD_BYTES = 256;
 
 export function newAlarm(scheduledTime: number, name: string | undefined): StoredAlarm {

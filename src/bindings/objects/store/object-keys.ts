@@ -43,7 +43,7 @@ export function refOfHead(key: string, space: string): Omit<ObjectRef, 'account'
   return { functionName: decodeURIComponent(functionName), className: decodeURIComponent(className), id };
 }
 
-/** What the part of an alarm's key behind the function says. */
+/** Parses the part of an alarm's key behind the function. */
 export function parseAlarmPlace(place: string): {
   readonly dueMs: number;
   readonly className: string;

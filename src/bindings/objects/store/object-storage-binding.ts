@@ -14,7 +14,7 @@ export interface HostObjectStorage {
   open(): Promise<ObjectStore>;
   /** For those who administer the account. */
   of(account: string): ObjectDirectory;
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void;
   close(): Promise<void>;
 }

@@ -39,7 +39,7 @@ export interface ObjectUse {
   readonly user: number;
 }
 
-/** Counts what is held of an answer until it is sent. */
+/** Counts the bytes held for an answer until it is sent. */
 export interface HeldBytes {
   count(bytes: number): void;
 }
@@ -63,14 +63,14 @@ export function objectStoreOf(storage: StorageContext): ObjectStore {
 }
 
 export class ObjectStore {
-  /** What is due, and what runs. */
+  /** The due alarms, and the running ones. */
   readonly alarms: AlarmClock;
   readonly #storage: StorageContext;
   readonly #spaces: AccountSpaces;
   #pool: SqlPool | undefined;
   /** In the order of their last use. */
   readonly #live = new Map<string, LiveObject>();
-  /** Later than that of an earlier process, whose numbers objects may still have. */
+  /** It begins above the numbers of an earlier process, which objects may still have. */
   #users = Date.now() * 1000;
 
   constructor(storage: StorageContext) {
@@ -86,7 +86,7 @@ export class ObjectStore {
     });
   }
 
-  /** The account is gone: one of the same id begins anew. */
+  /** The account is gone: a later account of the same id starts empty. */
   forget(account: string): void {
     this.#spaces.forget(account);
     this.alarms.forget(account);
@@ -154,8 +154,8 @@ export class ObjectStore {
   }
 
   /**
-   * Resolves when it is on disk. Writes of one user are written in the order of their numbers; none after one that has failed. Rejects with
-   * EDGE_STORAGE_QUOTA, EDGE_STORAGE_FULL, EDGE_OBJECT_RESET for a user who is not the last, and the codes of the storage.
+   * Resolves when it is on disk. Writes of one user are written in the order of their numbers; none after one that has failed. Rejects with EDGE_STORAGE_QUOTA,
+   * EDGE_STORAGE_FULL, EDGE_OBJECT_RESET for a user that is not the latest, and the codes of the storage.
    */
   async write(
     { ref, user }: ObjectUse,
@@ -181,7 +181,7 @@ export class ObjectStore {
     await written;
   }
 
-  /** The database of the object. @throws EdgeError EDGE_OBJECT_RESET for a user who is not the last */
+  /** The database of the object. @throws EdgeError EDGE_OBJECT_RESET for a user that is not the latest */
   sql({ ref, user }: ObjectUse): ObjectSql {
     const object = this.#object(ref);
     object.check(user);
@@ -210,7 +210,7 @@ export class ObjectStore {
     await pool?.close();
   }
 
-  /** When the alarm is due that the object has; null while its handler runs, unless it was set anew. */
+  /** When the object's alarm is due; null while its handler runs, unless it was set again. */
   getAlarm(use: ObjectUse, work: CallWork): Promise<number | null> {
     return this.#reading(use, work, async ({ alarm }) => {
       return alarm === undefined || this.alarms.isRunning(use.ref) ? null : alarm.scheduledTime;
@@ -263,12 +263,12 @@ export class ObjectStore {
     return bytes;
   }
 
-  /** Reads what was written before the call. */
+  /** Reads with the effect of all writes before the call. */
   #reading<T>({ ref, user }: ObjectUse, work: CallWork, read: (head: ObjectHead) => Promise<T>): Promise<T> {
     const object = this.#object(ref);
     object.check(user);
     const { head } = object;
-    // A task that began later than a write of the same user may see that: who calls knows what it has written.
+    // A task that began later than a write of the same user may see that: a caller knows its own writes.
     const reading =
       head === undefined ? this.#head(object, work).then(found => read(found ?? NO_HEAD)) : read(head ?? NO_HEAD);
     object.reads.add(reading);

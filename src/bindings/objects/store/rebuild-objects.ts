@@ -1,4 +1,4 @@
-/** After a repair: what objects have stored is counted again, the index of alarms is made anew, and values that no object has are given up. */
+/** After a repair: it counts the objects' data again, rebuilds the index of alarms, and gives up values that no object has. */
 import type { LevelOperation } from '../../../storage/records/level-database.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';

@@ -1,4 +1,4 @@
-/** Answers the calls of the storage of objects (../storage-calls.ts). Everything in them was written by a function. */
+/** Answers the calls of the storage of objects (bindings/objects/storage-calls.ts). A function has written everything in them. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
@@ -128,7 +128,7 @@ async function list(store: ObjectStore, use: ObjectUse, args: Arguments, call: S
   }
 }
 
-/** What is read for an answer counts to the account until it is on its way: others may wait for long between two of the reads. */
+/** The bytes of an answer count to the account until it is on its way: other reads of it may take long. */
 class AnswerBytes implements HeldBytes {
   readonly #work: CallWork;
   #bytes = 0;

@@ -17,7 +17,7 @@ export interface PlacedBytes {
 export interface DeletionsParts {
   readonly storage: StorageContext;
   readonly records: QueueRecords;
-  /** What the account has stored. */
+  /** The account's stored sum. */
   readonly sum: StoredAccounting;
   readonly window: QueueWindow;
   readonly leases: Leases;
@@ -58,7 +58,7 @@ export class Deletions {
     }
   }
 
-  /** @returns how many: what is not there any more does not count */
+  /** @returns how many: messages that are already gone do not count */
   async delete(messages: readonly PlacedBytes[], work: CallWork): Promise<number> {
     const { settling, leases, window, attempts } = this.#parts;
     const mine = messages.filter(({ place }) => !settling.has(place) && !this.#deleting.has(place));

@@ -1,4 +1,7 @@
-/** The queues of all accounts in one storage. There is one store for each queue in use, which all callers share: it alone knows what is claimed. */
+/**
+ * The queues of all accounts in one storage. There is one store for each queue in use, which all callers share: only the store knows which messages are
+ * claimed.
+ */
 
 import { EdgeError } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
@@ -42,7 +45,7 @@ export class QueueDirectories {
     this.#accounts.delete(account);
   }
 
-  /** Nothing is received any more. Settling goes on until the storage is closed. */
+  /** Nothing is received any more. Settling still works until the storage is closed. */
   close(): void {
     const error = new EdgeError('EDGE_CLOSED', 'Cannot receive from a queue: the host is closed');
     for (const account of this.#accounts.values()) account.stopReceiving(error);
@@ -130,7 +133,7 @@ export class AccountQueues implements QueueDirectory {
       try {
         await store.remove([{ type: 'del', key }]);
       } finally {
-        // After a failure it is there, with what has not been removed yet.
+        // After a failure the queue is still there, with its remaining messages.
         this.#stores.delete(name);
       }
     });

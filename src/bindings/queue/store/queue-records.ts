@@ -1,4 +1,4 @@
-/** What a queue has on disk: its messages, and their sum. */
+/** The records of a queue on disk: its messages, and their sum. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StoredSum, SumChange } from '../../../storage/accounts/account-sum.js';
 import { parseSum, type RecordOperation } from '../../../storage/records/counts.js';
@@ -17,7 +17,7 @@ export class QueueRecords {
   readonly #storage: StorageContext;
   readonly #id: string;
   readonly #onUncertain: () => void;
-  /** What is on disk, with what is known to be written; undefined after a commit of which that is not known. */
+  /** The sum on disk, with writes known to have succeeded; undefined after a commit whose outcome is unknown. */
   #backlog: { bytes: number; objects: number } | undefined;
   #commits = 0;
   #whenIdle: (() => void)[] = [];
@@ -81,7 +81,7 @@ export class QueueRecords {
     }
   }
 
-  /** No commit is under way. */
+  /** Resolves when no commit is in flight. */
   async idle(): Promise<void> {
     while (this.#commits > 0) await new Promise<void>(resolve => this.#whenIdle.push(resolve));
   }

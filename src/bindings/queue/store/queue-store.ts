@@ -41,7 +41,7 @@ export interface QueueStoreParts {
   readonly stored: StoredQueue;
   /** The sum of its messages, as it is on disk. */
   readonly backlog: StoredSum;
-  /** What the account has stored. */
+  /** The account's stored sum. */
   readonly sum: StoredAccounting;
   readonly leased: LeaseCount;
   /** The account in the queues of the storage, for what nobody waits for. */
@@ -199,7 +199,7 @@ export class QueueStore implements QueueEngine {
     return this.#deletions.purge(this.#parts.work, queueKeys.due(now() - this.#stored.retentionSeconds * 1000));
   }
 
-  /** Refuses everything from now on, and resolves when no commit is under way. */
+  /** Refuses everything from now on, and resolves when no commit is in flight. */
   async end(error: Error): Promise<void> {
     this.#ended = error;
     this.#waiters.rejectAll(error);
@@ -208,12 +208,12 @@ export class QueueStore implements QueueEngine {
     await this.#records.idle();
   }
 
-  /** The host closes: what waits is given up. What was claimed can still be settled. */
+  /** The host closes: waiting receivers are given up. Claimed messages can still be settled. */
   stopReceiving(error: Error): void {
     this.#waiters.rejectAll(error);
   }
 
-  /** Ends it, removes all messages, and then the queue with the commit of `remove`. Repeated after a kill, it goes on. */
+  /** Ends it, removes all messages, and then the queue with the commit of `remove`. Repeated after a kill, it continues. */
   async remove(operations: readonly RecordOperation[]): Promise<void> {
     const { storage, work, name } = this.#parts;
     await this.end(new QueueError('delete', 10206, `there is no queue "${name.slice(0, 100)}" any more`));
@@ -331,7 +331,7 @@ export class QueueStore implements QueueEngine {
     return { leaseId, id, contentType, timestamp, attempts, body };
   }
 
-  /** What fails is tried again when the messages are read again. */
+  /** A failed removal is tried again when the messages are read again. */
   #dropExpired(messages: readonly ReadyMessage[]): void {
     const records = messages.map(({ place, body }) => ({ place, bytes: body.byteLength }));
     this.#deletions.delete(records, this.#parts.work).then(

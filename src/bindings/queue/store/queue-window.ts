@@ -20,7 +20,7 @@ const PAGE = 128;
 const LATE_PAGE = 32;
 /** Bodies that stay in memory while nobody waits for messages. */
 const KEPT_BYTES = 256 * 1024;
-/** What may be ready in memory before more is read or taken. */
+/** The most messages that may be ready in memory before more are read or taken. */
 const READY_MESSAGES = 500;
 const READY_BYTES = 1024 * 1024;
 /** The places of late messages that are remembered; past that everything is read again. */
@@ -95,7 +95,7 @@ export class QueueWindow {
     return this.#filling;
   }
 
-  /** Takes the first message out of what is ready. It stays held until `settled` or `returned`. */
+  /** Takes the first ready message. It stays held until `settled` or `returned`. */
   take(): ReadyMessage | undefined {
     const message = this.#ready.shift();
     if (message !== undefined) this.#readyBytes -= message.body.byteLength;
@@ -133,7 +133,7 @@ export class QueueWindow {
     for (const place of places.reverse()) this.#late.unshift(place);
   }
 
-  /** It is not known any more what is on disk. Messages that are claimed stay so. */
+  /** The state on disk is unknown from here on. Messages that are claimed stay so. */
   forget(): void {
     this.#epoch++;
     this.#dropReady();

@@ -1,4 +1,4 @@
-/** What a call of `settle` is about, and the messages that it writes again. */
+/** The messages of a call of `settle`, and the ones that it writes again. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { MessageLease } from './leases.js';

@@ -65,7 +65,7 @@ export class Waiters {
     for (const waiter of this.#waiting.splice(0)) waiter.reject(reason);
   }
 
-  /** Wakes them after this time, instead of what was said before; undefined: not by time. */
+  /** Wakes them after this time, instead of the earlier one; undefined: not by time. */
   wakeIn(ms: number | undefined): void {
     this.#stop();
     if (ms === undefined || this.#waiting.length === 0) return;

@@ -10,7 +10,7 @@ const ArrayBufferCtor = ArrayBuffer;
 const toText = String;
 const { min } = Math;
 const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
-/** The digits of so many bytes are joined at once. */
+/** The digits of this many bytes are joined at once. */
 const CHUNK = 4096;
 
 /** @throws Error D1_TYPE_ERROR */

@@ -145,7 +145,7 @@ export function createSqlClient<Stream extends ClientStream, BlobType>(platform:
     if (isBookmark && !test(BOOKMARK, constraint)) {
       throw sqlError('D1_SESSION_ERROR', `Invalid bookmark or constraint: ${constraint}`);
     }
-    // One host has one copy of a database: each query sees what was written before it.
+    // One host has one copy of a database: each query sees every earlier write.
     const state: SessionState = { bookmark: isBookmark ? constraint : null };
     return freeze({ prepare: prepare(state), batch: batch(state), getBookmark: () => state.bookmark });
   };

@@ -1,10 +1,10 @@
-/** What the process sends to the host. */
+/** Gathers the answers of the process for the host. */
 import process from 'node:process';
 import { frame, type GroupHead, type JobReply, type ReplyHead } from './frames.js';
 import type { JobResult } from './run-jobs.js';
 import { write } from './serving.js';
 
-/** Answers that have so many bytes do not wait for more. */
+/** Answers that have this many bytes do not wait for more. */
 const FLUSH_BYTES = 32 * 1024;
 
 /** The answers of a group that wait for being sent. */

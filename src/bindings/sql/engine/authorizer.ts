@@ -1,6 +1,6 @@
 /**
- * What statements of functions may do: SQLite asks for each action of a statement while it compiles it, also those of triggers, views and virtual tables.
- * The numbers are those of sqlite3_set_authorizer().
+ * Decides which actions statements of functions may perform. SQLite asks about each action while it compiles a statement, including actions of triggers, views
+ * and virtual tables. The numbers come from sqlite3_set_authorizer().
  */
 import { isAllowedFunction } from './functions.js';
 
@@ -111,7 +111,7 @@ export class Authorizer {
   ): number => {
     this.decisions++;
     if (this.isTrusted) return OK;
-    // A name such as temp.a is not asked for as what is temporary.
+    // SQLite does not report a name such as temp.a as temporary.
     if (database === 'temp' && !isOfRenaming(action, first ?? '')) return DENY;
     if (trigger !== null) this.isMoreThanInsert = true;
     return this.#decide(action, first ?? '', second);
@@ -176,7 +176,7 @@ export class Authorizer {
         this.reason = TRANSACTION_TEXT;
         return DENY;
       default:
-        // ATTACH, DETACH, what is temporary, and whatever comes to be.
+        // ATTACH, DETACH, temporary objects, and any action that a later release adds.
         return DENY;
     }
   }

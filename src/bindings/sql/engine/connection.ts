@@ -33,7 +33,7 @@ interface Compiled {
   tookMs: number;
 }
 
-/** What a statement returned. */
+/** The result of a statement. */
 export interface StatementRows {
   /** The names of its columns, and its rows, as JSON, each without the brackets around all of them. */
   readonly columns: string;
@@ -99,7 +99,7 @@ export class DatabaseConnection {
     });
     this.#database = database;
     if (mode === 'write') database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL`);
-    // What is acknowledged is on the disk. What is sorted stays in memory, where it has a bound.
+    // Acknowledged writes are on the disk. Sorting stays in memory, where it has a bound.
     database.exec(
       `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0;
        PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA recursive_triggers = OFF`,
@@ -177,7 +177,7 @@ export class DatabaseConnection {
     }
   }
 
-  /** What is written out as SQL may be longer than a value, and what is read as SQL longer than a statement of a call: a BLOB has two digits a byte. */
+  /** Exported SQL may be longer than a value, and imported SQL longer than a statement of a call: a BLOB has two digits a byte. */
   withLongTexts(run: () => void): void {
     const { limits } = this.#database;
     limits.length = LONG_TEXT_BYTES;
@@ -191,9 +191,7 @@ export class DatabaseConnection {
     }
   }
 
-  /**
-   * Whether constraints may be checked as late as the end of a transaction: then what runs in one transaction cannot be told apart.
-   */
+  /** Whether constraints may be checked as late as the end of a transaction: then statements of one transaction cannot be distinguished. */
   get isDeferrable(): boolean {
     const version = JSON.stringify(this.#schemaVersion.get());
     if (this.#deferrable?.version !== version) {
@@ -261,7 +259,7 @@ export class DatabaseConnection {
     this.#last = undefined;
   }
 
-  /** Moves what the log beside the database has into it when that is much: it cannot be begun anew while somebody always reads. */
+  /** Moves the contents of the log beside the database into it when the log is long: SQLite cannot restart the log while somebody always reads. */
   checkpoint(): void {
     const log = statSync(`${this.#path}-wal`, { throwIfNoEntry: false });
     if (log === undefined || log.size <= MAX_LOG_BYTES) return;
@@ -278,7 +276,7 @@ export class DatabaseConnection {
     this.#database.close();
   }
 
-  /** Nothing that an internal job has compiled, or compiles, is shared with those of functions. */
+  /** Internal jobs and functions share no compiled statement. */
   #cached(sql: string): Compiled | undefined {
     if (this.authorizer.isInternal) return undefined;
     const cached = this.#cache.get(sql);
@@ -293,7 +291,7 @@ export class DatabaseConnection {
       throw new Error(`the parameter ${named} has a name: only ? and ?NNN are supported: SQLITE_ERROR`);
     }
     const prepared = arrays(this.#database.prepare(text));
-    // The pages of what is deleted are filled and read by this alone.
+    // SQLite fills and reads the pages of deleted rows only through this statement.
     const { writes, needsOwnTransaction, isMoreThanInsert } = authorizer;
     if (writes && this.#mode === 'read') throw new NeedsWriter();
     if (authorizer.isRefusedText(text)) throw new Error('not authorized');

@@ -2,7 +2,7 @@
 
 export type JobKind = 'query' | 'exec' | 'dump' | 'copy' | 'import' | 'check' | 'verify' | 'migrate' | 'migrations';
 
-/** One job of a group. Its payload follows those of the jobs before. */
+/** One job of a group. Its payload follows the payloads of the jobs before. */
 export interface JobHead {
   readonly kind: JobKind;
   /** The size of its payload: the statements, or the path of a file. */

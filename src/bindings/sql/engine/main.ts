@@ -95,7 +95,7 @@ function runInTurn(
   return connection;
 }
 
-/** What follows the last answer of a group, which does not wait for it. */
+/** Work behind the last answer of a group, which does not wait for it. */
 function afterGroup(group: GroupHead, connection: DatabaseConnection): void {
   try {
     if (group.mode === 'write') connection.checkpoint();
@@ -110,7 +110,7 @@ function dropSettings({ mode, path }: GroupHead, { authorizer }: DatabaseConnect
   if (authorizer.hasSettings) connections.delete(`${mode} ${path}`);
 }
 
-/** Compiled statements of many databases add up. What is free again may still be the process's. */
+/** Compiled statements of many databases add up. Freed memory may still belong to the process. */
 function isWorn(): boolean {
   if (Atomics.exchange(running, 1, 0) === 0) return false;
   for (const connection of connections.values()) connection.shrink();

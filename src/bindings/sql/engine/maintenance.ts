@@ -1,4 +1,4 @@
-/** What is done with a database as a whole: written as text, copied while it is in use, filled from a text. */
+/** Operations on a database as a whole: written as text, copied while it is in use, filled from a text. */
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MODULES } from './authorizer.js';
 import { type DatabaseConnection, LONG_TEXT_BYTES } from './connection.js';
@@ -8,7 +8,7 @@ const CHUNK = 256 * 1024;
 const PIECE = 1024 * 1024;
 const FILE_MODE = 0o600;
 
-/** Writes the database as SQL into a new file: tables with their rows, then what is made of them. It is the state of one moment. */
+/** Writes the database as SQL into a new file: tables with their rows, then indexes, views and triggers. It is the state of one moment. */
 export function dumpDatabase(connection: DatabaseConnection, path: string): string {
   const file = openSync(path, 'wx', FILE_MODE);
   let text = 'PRAGMA defer_foreign_keys=TRUE;\n';
@@ -62,12 +62,12 @@ export function copyDatabase(connection: DatabaseConnection, path: string): stri
   return '{}';
 }
 
-/** A file that comes from elsewhere. @returns JSON: "ok", or what is wrong with it */
+/** Checks a file from elsewhere. "ok", or its defect */
 export function checkDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA quick_check(1)')[0];
   const text = Array.isArray(found) ? `${found[0]}` : 'nothing';
   if (text !== 'ok') return JSON.stringify(text);
-  // SQLite does not ask for what is in a schema already. A module may show, or reach, more than the database.
+  // SQLite does not ask the authorizer about objects that a schema already has. A module may show, or reach, more than the database.
   for (const row of connection.trustedRows(
     "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage = 0",
   )) {
@@ -79,7 +79,7 @@ export function checkDatabase(connection: DatabaseConnection): string {
   return '"ok"';
 }
 
-/** With its indexes, which takes longer. @returns JSON: "ok", or what is damaged */
+/** Also checks the indexes, which takes longer. "ok", or the damage */
 export function verifyDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA integrity_check(1)')[0];
   return JSON.stringify(Array.isArray(found) ? `${found[0]}` : 'nothing');

@@ -1,4 +1,4 @@
-/** Migrations: texts of SQL with names, each applied once. What was applied stands in the database itself. */
+/** Migrations: texts of SQL with names, each applied once. The database itself records the applied ones. */
 import type { DatabaseConnection } from './connection.js';
 import { splitStatements } from './statements.js';
 

@@ -22,10 +22,10 @@ export interface JobResult {
   readonly tookMs?: number;
 }
 
-/** The transaction is gone: what was done in it before has to be repeated. */
+/** The transaction is gone: its earlier jobs must be repeated. */
 class LostTransaction extends Error {}
 
-/** Jobs of one transaction are answered together: so long do those that are done wait for the next one. */
+/** Jobs of one transaction are answered together: finished jobs wait this long for the next one. */
 const TOGETHER_MS = 100;
 
 /** Whether the job took no time when it ran last: answers may wait for it. */

@@ -1,6 +1,6 @@
 /**
  * How a process of the engine serves: it takes messages of the host one after the other, on its only thread. Nothing can interrupt SQLite from within, so a
- * thread beside (watch.ts) ends the whole process when it is told to, or when there is too little memory, or when the host is gone.
+ * thread beside (watch.ts) ends the whole process. It does so on request, when memory runs out, or when the host is gone.
  */
 import { readSync, writevSync } from 'node:fs';
 import process from 'node:process';
@@ -15,10 +15,10 @@ const CHUNK = 64 * 1024;
  * counts them as data of the process.
  */
 export const WATCH_LIMITS = { maxOldGenerationSizeMb: 16, codeRangeSizeMb: 16 };
-/** In place of a job: there is none. */
+/** In place of a job while none runs. */
 export const NONE = -2;
 
-/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while there is none. Then whether there is much memory in use. */
+/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while no job runs. Then whether much memory is in use. */
 export const running = new Int32Array(new SharedArrayBuffer(8));
 
 export function startWatch(): void {
@@ -29,7 +29,7 @@ export function startWatch(): void {
   });
 }
 
-/** Says that the process has started, and goes on until the host has closed its end. */
+/** Reports that the process has started, and runs until the host has closed its end. */
 export function serve(receive: (head: unknown, payload: Buffer) => void): never {
   write(frame(READY, []));
   const reader = new JobFrameReader(receive);

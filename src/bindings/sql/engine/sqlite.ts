@@ -90,7 +90,7 @@ async function importDatabase(name: string): Promise<OpenSqlite | undefined> {
   }
 }
 
-/** What is missing is found by trying it out: releases of both libraries differ, also in where they keep `limits`. */
+/** Missing features are found by trying them out: releases of both libraries differ, also in where they keep `limits`. */
 function checkedLibrary(DatabaseSync: OpenSqlite): SqliteLibrary | string {
   try {
     const database = new DatabaseSync(':memory:', {});

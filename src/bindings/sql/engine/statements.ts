@@ -1,6 +1,6 @@
 /**
- * Takes a text of SQL apart, by the rules of SQLite's tokenizer: SQLite itself compiles the first statement of a text and ignores the rest. What is
- * found here decides how a text is run, not what it may do: that is for the authorizer.
+ * Takes a text of SQL apart, by the rules of SQLite's tokenizer: SQLite itself compiles the first statement of a text and ignores the rest. Its results decide
+ * how a text is run, not what it may do: that is for the authorizer.
  */
 
 export interface Statement {
@@ -56,7 +56,7 @@ export function splitStatements(sql: string): Statement[] {
 /**
  * The statements of a text that comes in pieces, one by one.
  *
- * @param most the characters that one may have, with what stands before it
+ * @param most the most characters of one statement, with the space and comments before it
  * @throws Error when the text has U+0000, where SQLite would end it, or a longer statement
  */
 export function* eachStatement(pieces: Iterable<string>, most: number): Generator<Statement> {
@@ -129,7 +129,7 @@ function begin(): Scan {
   return { start: -1, end: 0, parameters: 0, named: undefined, words: [], places: [], last: '', isTrigger: false };
 }
 
-/** The place after a comment that begins here; the place itself where there is none. */
+/** The place after a comment that begins here; the place itself without a comment. */
 function endOfComment(sql: string, at: number): number {
   if (sql.startsWith('--', at)) {
     const end = sql.indexOf('\n', at);

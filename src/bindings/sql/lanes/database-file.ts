@@ -10,7 +10,7 @@ import type { GroupPayload } from './lane.js';
 import { LaneEnded } from './lane.js';
 import type { GroupHooks, LaneOwner, LanePool } from './lane-pool.js';
 
-/** What a file needs of whoever has it. */
+/** The needs of a file from its owner. */
 export interface FileHost {
   readonly pool: LanePool;
   readonly owner: LaneOwner;
@@ -57,17 +57,17 @@ interface Waiting {
   chargedUs: number;
 }
 
-/** What copies the database reads for long, beside those that read. */
+/** A copy reads the database for long, beside other readers. */
 type Mode = 'read' | 'write' | 'copy';
 
 /** Calls that go together: many small ones are as fast as their statements. */
 const GROUP_JOBS = 64;
 const GROUP_BYTES = 256 * 1024;
-/** What only reads is run again when its process was lost, so many times. */
+/** A read is retried this many times when its process was lost. */
 const RETRIES = 2;
-/** What takes longer is charged while it runs, by the clock; all else by the processor time that the process reports. */
+/** Longer work is charged while it runs, by the clock; shorter work by the processor time that the process reports. */
 const UNCHARGED_MS = 500;
-/** What runs for a caller that is gone ends after this long. */
+/** A job whose caller is gone ends after this long. */
 const ABANDONED_MS = 250;
 const MAINTENANCE: ReadonlySet<JobKind> = new Set(['dump', 'copy', 'import', 'check', 'verify']);
 
@@ -96,7 +96,7 @@ export class DatabaseFile {
     });
   }
 
-  /** Refuses what waits and what comes, and resolves when nothing runs any more. */
+  /** Refuses waiting and new jobs, and resolves when nothing runs any more. */
   async close(error: Error): Promise<void> {
     this.#closed = error;
     for (const mode of MODES) {
@@ -339,7 +339,7 @@ class RunningGroup implements GroupHooks {
     this.#stop?.();
   }
 
-  /** What runs is charged while it does, to the first that has no answer: it cannot be seen which one it is. */
+  /** Running jobs are charged meanwhile, to the first one without an answer: the host cannot see which of them runs. */
   onTick(now: number): void {
     const first = this.#jobs.find(waiting => waiting !== undefined);
     if (first === undefined) return;

@@ -1,4 +1,4 @@
-/** A process of the engine, from the host's side: its start, its messages, and how it ends. What it runs is its owner's. */
+/** A process of the engine, from the host's side: its start, its messages, and how it ends. Its owner decides about its work. */
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { constants, getPriority } from 'node:os';
@@ -10,7 +10,7 @@ import { frame, isReady, JobFrameReader } from '../engine/frames.js';
 
 /** These bound the heap of JavaScript. SQLite's memory comes on top. */
 export const ENGINE_FLAGS: readonly string[] = ['--no-warnings', '--max-old-space-size=192', '--max-semi-space-size=4'];
-/** A process that was told to end does so at once. */
+/** A process that was asked to end does so at once. */
 const KILL_AFTER_MS = 500;
 /** The length of the last message of a process, which says why it ended and at which job. */
 const MAX_WORD_CHARACTERS = 200;
@@ -24,9 +24,9 @@ export interface EnginePlace {
 }
 
 export class EngineProcess {
-  /** What it said at its end: JSON of a reason and a job; empty when it ended without a word. */
+  /** Its exit report: JSON of a reason and a job; empty when it ended without a word. */
   lastWord = '';
-  /** It has started: from here on its time is that of what it runs. */
+  /** It has started: from here on its time is charged to its work. */
   isReady = false;
   /** It is about to end, or has ended. */
   isEnding = false;
@@ -80,7 +80,7 @@ export class EngineProcess {
         if (this.lastWord.length < MAX_WORD_CHARACTERS) this.lastWord += chunk.toString();
       }),
     );
-    // Its end is told by 'close'; when the host is gone it ends itself.
+    // The event 'close' reports its end; when the host is gone it ends itself.
     for (const stream of [this.#control, this.#messages]) stream.on('error', () => {});
     this.ended = new Promise<void>(resolve => {
       child.once('error', () => resolve());
@@ -89,7 +89,7 @@ export class EngineProcess {
       clearTimeout(this.#kill);
       this.isEnding = true;
     });
-    // What runs, or ran, in it waits for their end, and with it perhaps the application. Behind walls it may answer for a moment longer than its keeper lives.
+    // Callers wait for the end of the process, and with them perhaps the application. Behind walls it may answer for a moment longer than its keeper lives.
     child.once(
       'exit',
       guarded(() => {
@@ -141,7 +141,7 @@ export class EngineProcess {
     this.#walled.kill();
   }
 
-  /** It runs something long: what is short goes first. */
+  /** It runs something long: short work goes first. */
   lower(): void {
     try {
       this.#walled.setPriority(constants.priority.PRIORITY_LOW);

@@ -1,6 +1,6 @@
 /**
- * The processes of the engine: a bounded number, which the accounts of a host share fairly. A group of jobs that takes long leaves its place to others and
- * goes on at a low priority, and of those there are few, too.
+ * The processes of the engine: a bounded number, which the accounts of a host share fairly. A long group of jobs gives its place to others and continues at a
+ * low priority, and the number of these is bounded, too.
  */
 import { availableParallelism } from 'node:os';
 import { detached, guarded } from '../../../quotas/guarded.js';
@@ -10,7 +10,7 @@ import type { EnginePlace } from './engine-process.js';
 import { type GroupListener, type GroupPayload, Lane, LaneEnded } from './lane.js';
 import { SlowWork } from './slow-work.js';
 
-/** More than one account has at once, so that there is always a place for another one: what runs cannot be interrupted. */
+/** More than one account has at once, so that there is always a place for another one: a running statement cannot be interrupted. */
 const PLACES = Math.max(3, Math.min(8, availableParallelism() + 1));
 /** The groups of one account that run at once. */
 const PLACES_OF_ACCOUNT = 2;
@@ -23,7 +23,7 @@ const MAX_WAITING = 4096;
 /** Processes without work, of all accounts. */
 const MAX_IDLE = PLACES + 2;
 
-/** What runs for one account, whichever database it is of. */
+/** The running work of one account, over all of its databases. */
 export interface LaneOwner {
   readonly account: string;
   /** Where the files of its databases are. */
@@ -88,7 +88,7 @@ export class LanePool {
       if (place !== undefined) await place;
       slow.hasPlace = true;
       await this.#walls.prepare();
-      // What waited with it comes along.
+      // Waiting jobs of the group come along.
       const payload = group();
       if (payload === undefined) return;
       if (this.#isClosed) throw new LaneEnded({ reason: 'lost', job: undefined });

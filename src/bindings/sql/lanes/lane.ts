@@ -85,7 +85,7 @@ export class Lane {
     });
   }
 
-  /** Closes the database, if it is open there, once what runs has ended. */
+  /** Closes the database, if it is open there, after the running group. */
   closeDatabase(path: string): void {
     if (this.open.delete(path)) this.#process.send({ close: path }, []);
   }
@@ -95,7 +95,7 @@ export class Lane {
     return this.#running?.group;
   }
 
-  /** Ends the process while it runs the group, whatever it does; what runs is rejected with the job that was running. */
+  /** Ends the process while it runs the group, whatever it does; its jobs are rejected with the one that was running. */
   stop(group: number | undefined): void {
     if (this.group === group) this.#process.stop();
   }
@@ -104,7 +104,7 @@ export class Lane {
     this.#process.end();
   }
 
-  /** It runs something long: what is short goes first. */
+  /** It runs something long: short work goes first. */
   lower(): void {
     this.#process.lower();
   }

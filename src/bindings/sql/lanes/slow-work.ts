@@ -1,11 +1,11 @@
-/** What runs for long, of all accounts: few at once. With one more, that of the account with the most of it ends which has run longest. */
+/** Long-running work of all accounts: only a few at once. When one more starts, the longest-running one of the account with the most of them ends. */
 
 /** At once, of all accounts and of one. */
 const MAX_SLOW = 6;
 const MAX_OF_ACCOUNT = 2;
 
 export class SlowWork {
-  /** What ends each, and whose it is: the longest first. */
+  /** The function that ends each, and its owner: the longest first. */
   readonly #running = new Map<() => void, object>();
 
   /** @param owner the account */

@@ -64,13 +64,13 @@ export function moveToFolder(storage: StorageContext, account: string, id: strin
 
 /** @param account undefined when it was removed, too */
 export async function removeFiles(storage: StorageContext, account: string | undefined, id: string): Promise<void> {
-  // Before makeFolder() there are none.
+  // Before makeFolder() there are no files.
   if (storage.directory === undefined && !temporary.has(storage)) return;
   const all = sqlFolder(storage);
   const folders = account === undefined ? await foldersIn(all) : [accountFolder(storage, account)];
   for (const folder of [all, ...folders])
     for (const ending of BESIDE) await rm(join(folder, `${id}.sqlite${ending}`), { force: true });
-  // The folder stays: an engine may have it in its root, where one that is made again would not appear.
+  // The folder stays: an engine may have it in its root, where a recreated one would not appear.
 }
 
 /** The databases of a storage in memory end with it. */

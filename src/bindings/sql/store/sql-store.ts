@@ -1,4 +1,4 @@
-/** One database of an account: its file, the room that it has, and what is done with it as a whole. */
+/** One database of an account: its file, its room, and operations on the whole. */
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { errorCode } from '../../../quotas/errors.js';
@@ -231,12 +231,12 @@ export class SqlStore implements SqlEngine {
     if (this.#closed !== undefined) throw this.#closed;
     const key = sqlKeys.database(account, name);
     try {
-      // What is under way ends with the old database.
+      // Calls in flight end with the old database.
       await this.#file.close(this.#failure('reset'));
       await this.#growing;
       await sum.ready();
       await storage.mutex.run(key, async () => {
-        // It may have been deleted: then its name is free, or that of another one.
+        // It may have been deleted: then its name is free, or belongs to another one.
         if (this.#closed !== undefined) throw this.#closed;
         const before = this.#stored;
         const next: StoredDatabase = { ...before, id, bytes };
@@ -338,7 +338,7 @@ export class SqlStore implements SqlEngine {
       case 'unavailable':
         return unavailable(text);
       default:
-        return new SqlError(30007, 'D1 DB reset because it was closed while the call was under way.');
+        return new SqlError(30007, 'D1 DB reset because it was closed while the call was in flight.');
     }
   }
 

@@ -54,7 +54,7 @@ async function* removedDatabases({ records }: StorageContext): AsyncGenerator<Re
   }
 }
 
-/** What a database that was deleted leaves: its bytes count until its files are gone. */
+/** The record of a deleted database: its bytes count until its files are gone. */
 export function removedRecord(id: string, account: string | undefined, bytes: number): LevelOperation {
   return { type: 'put', key: sqlKeys.removed(id), value: Buffer.from(JSON.stringify({ account, bytes })) };
 }

@@ -1,4 +1,4 @@
-/** Files of whole databases on their way: copies that are being read, and what has come to be restored or imported. They are temporary. */
+/** Files of whole databases on their way: copies that are being read, and received files to restore or import. They are temporary. */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { detached, guarded } from '../../../quotas/guarded.js';
@@ -16,7 +16,7 @@ export class WholeFiles {
     if (this.#open >= SQL_LIMITS.wholeFiles) {
       throw new SqlError(
         30004,
-        `${this.#open} exports, backups, imports and restores of the account are under way, at most ${SQL_LIMITS.wholeFiles} may be`,
+        `${this.#open} exports, backups, imports and restores of the account are in progress, at most ${SQL_LIMITS.wholeFiles} may be`,
       );
     }
     this.#open++;
@@ -56,7 +56,7 @@ export async function* readWhole(
   }
 }
 
-/** Writes what comes into a new file, and syncs it. Rejects with 30001 when it is more than allowed. @returns its bytes */
+/** Writes the received bytes into a new file, and syncs it. Rejects with 30001 when it is more than allowed. @returns its bytes */
 export async function writeWhole(
   content: AsyncIterable<Uint8Array> | Uint8Array,
   path: string,

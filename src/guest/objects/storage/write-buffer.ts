@@ -33,7 +33,7 @@ export interface BufferedChanges {
   isClearing: boolean;
   /** When the alarm is due, null for none; undefined: it stays. */
   alarm: number | null | undefined;
-  /** What was written by SQL is a part of it. */
+  /** The writes by SQL belong to it. */
   hasSql: boolean;
 }
 

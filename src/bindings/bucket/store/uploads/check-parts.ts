@@ -10,9 +10,8 @@ export interface NamedPart {
 }
 
 /**
- * The parts that make up the object, in the order of their numbers. Rejects, in this order: a duplicate number (10001), a part that does not exist or
- * has another etag (10025), a part other than the last that is too small (10011), parts of different sizes (10048), an object that is too large
- * (100100).
+ * The parts that make up the object, in the order of their numbers. Rejects, in this order, with 10001 (a duplicate number), 10025 (a missing part, or another
+ * etag) and 10011 (a part other than the last is too small). Then with 10048 (parts of different sizes) and 100100 (the object is too large).
  */
 export function checkParts(
   named: readonly NamedPart[],

@@ -47,7 +47,7 @@ export class MultipartUploads {
   readonly #minPartBytes: number;
   readonly #sum: StoredAccounting;
 
-  /** `sum` is that of the account: an open upload counts as an object, and so do the bytes of its parts. */
+  /** `sum` is the account's stored sum: an open upload counts as an object, and so do the bytes of its parts. */
   constructor(options: {
     readonly storage: StorageContext;
     readonly bucket: { readonly id: string; readonly name: string };
@@ -170,7 +170,7 @@ export class MultipartUploads {
       ];
       const dropped = this.records.dropParts(uploadId, uploaded.values(), new Set(chosen), operations);
       const objectKey = bucketKeys.objects(this.#bucketId) + key;
-      // The lock of the upload before that of the object: no call takes them in the other order.
+      // The lock of the upload comes before the lock of the object: no call takes them in the other order.
       await storage.mutex.run(objectKey, async () => {
         await storage.records.awaitRecovery(work);
         const record = await storage.records.get(objectKey, work);

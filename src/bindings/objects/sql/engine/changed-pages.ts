@@ -36,7 +36,7 @@ export function readChanges(path: string, start: number): ChangedPages {
       if (frames === 0) return none;
       for (let frame = 0; frame < frames; frame++) {
         const offset = frame * FRAME_BYTES;
-        // What is left of an earlier log has other numbers here.
+        // Remains of an earlier log have other numbers here.
         if (chunk.compare(head, 16, 24, offset + 8, offset + 16) !== 0) return none;
         const number = chunk.readUInt32BE(offset);
         pages.set(number, Buffer.from(chunk.subarray(offset + FRAME_HEAD_BYTES, offset + FRAME_BYTES)));

@@ -100,7 +100,7 @@ function records(committed: CommittedPages | undefined, maxPages: number): Buffe
   return [bytes];
 }
 
-/** What a function has written. */
+/** Reads a call that a function has written. */
 function callOf(payload: Buffer): { readonly sql: string; readonly values: readonly SqliteValue[] } {
   let call: unknown;
   try {

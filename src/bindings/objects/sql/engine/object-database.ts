@@ -35,7 +35,7 @@ export class ObjectDatabase {
     removeFiles(path);
     if (!this.#isNew) writeFile(path, pages);
     this.#connection = new DatabaseConnection(library, path, 'write');
-    // The file is not what is kept: nothing of it has to reach the disk.
+    // The storage keeps the pages, not this file: nothing in it needs to reach the disk.
     this.#connection.trusted('PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0');
   }
 
@@ -51,7 +51,7 @@ export class ObjectDatabase {
     return this.#connection.authorizer.reason === undefined ? undefined : TRANSACTION_TEXT;
   }
 
-  /** Whether what was written is still there: SQLite undoes a transaction itself for some errors. */
+  /** Whether earlier writes are still there: SQLite undoes a transaction itself for some errors. */
   get isWhole(): boolean {
     return !this.#isDirty || this.#connection.isTransaction;
   }
@@ -118,7 +118,7 @@ export class ObjectDatabase {
     removeFiles(this.#path);
   }
 
-  /** What is in a layer that is over belongs to that around it. */
+  /** The writes of a finished layer belong to the layer around it. */
   #enterLayers(layers: readonly number[]): void {
     let same = 0;
     while (same < layers.length && this.#layers[same] === layers[same]) same++;
