@@ -26,7 +26,7 @@ export interface BindingMethod {
    * @default CALL_HEAD_BYTES, 32 KiB
    */
   readonly headBytes?: number;
-  /** A call changes nothing: it is made again when the backend process was lost during it. @default false */
+  /** A call changes nothing: it is retried when the backend process was lost during it. @default false */
   readonly isSafe?: true;
   /**
    * A call continues an earlier one, with which it was counted, and is no subrequest of its own. Its cost is charged as CPU time, which bounds needless calls.
