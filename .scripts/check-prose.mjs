@@ -61,6 +61,7 @@ const FOLDERS = [
     'guest/rpc',
     'guest/sockets',
     'guest/web',
+    'host',
   ],
   ...['guest/websockets', 'management/deprecations', 'management/dns', 'management/http', 'management/resources'],
   ...['management/state', 'names', 's3', 'shapes', 'storage', 'usage', 'worker'],

@@ -33,7 +33,7 @@ function sentencesOf(text) {
     .replace(/`[^`]*`/g, 'CODE')
     .replace(/"[^"]*"/g, 'QUOTE')
     .replace(/\*\*/g, '')
-    .split(/(?<=[.!?]\)?)\s+(?=[[(A-Z])|[:;]\s+(?=[[(A-Za-z])/);
+    .split(/(?<=[.!?]\)?)\s+(?=[[('A-Z])|[:;]\s+(?=[[(A-Za-z])/);
 }
 
 /** The findings in one passage. */

@@ -38,14 +38,14 @@ export interface AccountHost {
   readonly bodies: GivenBodies;
   readonly now: () => number;
   readonly cache: IsolateCache;
-  /** The places of isolates, those of other accounts included. */
+  /** The places of isolates, including other accounts' isolates. */
   readonly gate: IsolateGate;
   readonly router: Router<FunctionRunner>;
   readonly bindings: HostBindings;
   /** The services, where they have a process of their own. */
   readonly remote: HostServices | undefined;
   readonly crons: CronScheduler;
-  /** The consumers of queues, those of other accounts included. */
+  /** The consumers of queues, including other accounts' consumers. */
   readonly queueDispatcher: QueueDispatcher;
   /** Resolves when it is known which names the management API has given to accounts. */
   namesKnown(): Promise<void>;
@@ -71,7 +71,7 @@ export interface AccountHost {
   redeclare(zones: readonly string[], routes: readonly string[]): void;
   /** Tells other applications on the storage, who follow. Rejects with EDGE_SERVICES_LOST. */
   announce(update: AccountUpdate): Promise<void>;
-  /** Gives back the zones of the account. */
+  /** Releases the zones of the account. */
   releaseNames(): void;
   /** The observers of the invocations of the account. */
   readonly tails: AccountTails;

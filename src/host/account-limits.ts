@@ -1,6 +1,6 @@
 /**
- * The limits of an account's functions. Plan, usage model and caps are the owner's, who has the application's code; what the account's customer
- * writes, in `edgehost.toml` or over the management API, may only lower.
+ * The limits of an account's functions. Plan, usage model and caps are the owner's, whose code is the application's; the account's customer can only lower
+ * them, in `edgehost.toml` or over the management API.
  */
 import { LRUCache } from 'lru-cache';
 import { EdgeError } from '../quotas/errors.js';
@@ -34,7 +34,7 @@ export interface HostLimits {
 /** How many different sets of limits are remembered. */
 const SETS_KEPT = 1000;
 
-/** The limits of the accounts of one host. Accounts with the same options share one object: most have those of a few plans. */
+/** The limits of the accounts of one host. Accounts with the same options share one object: most accounts have the options of a few plans. */
 export class LimitSets {
   readonly #host: HostLimits;
   readonly #sets = new LRUCache<string, AccountLimits>({ max: SETS_KEPT });

@@ -57,7 +57,7 @@ export interface HostHealth extends CellsHealth {
    * them. With `backend: 'process'` they are the layers around the engines of the backend process.
    */
   readonly sqlSandbox: SandboxState | undefined;
-  /** The backend process (option `backend`), whose id is undefined while there is none; undefined with 'inline'. */
+  /** The backend process (option `backend`), whose id is undefined while it does not run; undefined with 'inline'. */
   readonly backend: { readonly pid: number | undefined } | undefined;
   readonly isClosed: boolean;
 }

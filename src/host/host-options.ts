@@ -60,9 +60,9 @@ export interface EdgeHostOptions {
   readonly backend?: 'inline' | 'process';
   /**
    * The sandbox of the operating system around a cell. 'auto' uses the best one that works here, and reports missing layers by a `warning` event. 'strict'
-   * starts no cell (EDGE_SANDBOX) without a root, a user, network and processes of its own, and a filter of system calls. 'off' uses none.
-   * A `command` takes the place of all that and goes before the command of each cell, such as a runtime for containers. Its first part is a program, by an
-   * absolute path or a name in PATH, and the descriptors 0 to 35 must reach the cell. See `host.health().sandbox`. @default 'auto'
+   * starts no cell (EDGE_SANDBOX) unless it has its own root, user, network and processes, and a filter of system calls. 'off' uses no sandbox. A `command`,
+   * such as a runtime for containers, replaces all that and goes before the command of each cell. Its first part is a program, by an absolute path or a name in
+   * PATH, and the descriptors 0 to 35 must reach the cell. See `host.health().sandbox`. @default 'auto'
    */
   readonly sandbox?: SandboxOption;
   /**
@@ -71,8 +71,8 @@ export interface EdgeHostOptions {
    */
   readonly maxIsolates?: number;
   /**
-   * Isolates alive at once in one account; warm spares come on top. When an account has so many, its least recently used idle isolate ends first. New ones
-   * wait as for `maxIsolates`, also the isolate of a new version of a function. 1 to 1,000. @default 16
+   * Isolates alive at once in one account; warm spares come on top. An account at this limit first loses its least recently used idle isolate. New ones wait as
+   * for `maxIsolates`, also the isolate of a new version of a function. 1 to 1,000. @default 16
    */
   readonly maxIsolatesPerAccount?: number;
   /** Isolates kept warm and empty for each account that is in use, besides those that `maxIsolates` counts. 0 to 16. @default 1 */
@@ -101,15 +101,15 @@ export interface EdgeHostOptions {
    * stays free. @default a quarter of the limit, at most 256
    */
   readonly reservedTasks?: number;
-  /** An isolate that got no request for so long is ended; it comes back with the next one. @default 600000 (10 minutes) */
+  /** An isolate without a request for this long is ended; it comes back with the next one. @default 600000 (10 minutes) */
   readonly idleMs?: number;
   /**
-   * The process of an account ends so many milliseconds after its last isolate has, its warm spares included; the next request starts it again, or
-   * takes a warm cell. 1 or more; `Infinity` keeps it. @default 60000 (one minute)
+   * The process of an account ends this many milliseconds after its last isolate, with its warm spares; the next request starts it again, or takes a warm cell.
+   * 1 or more; `Infinity` keeps it. @default 60000 (one minute)
    */
   readonly cellIdleMs?: number;
   /**
-   * A live stateful object that got no event for so many milliseconds is forgotten, within as long again: its next event creates it again. 1 or more.
+   * A live stateful object without an event for this many milliseconds is forgotten, within twice this time: its next event creates it again. 1 or more.
    * @default 70000
    */
   readonly objectIdleMs?: number;
@@ -130,13 +130,13 @@ export interface EdgeHostOptions {
   /** WebSockets that stateful objects of one account have accepted to sleep; the next one is refused with EDGE_OVERLOADED. 1 to 1,000,000. @default 32768 */
   readonly sleepingWebSockets?: number;
   /**
-   * An HTTP invocation of which nothing has moved for so long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a
-   * call, and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default Infinity
+   * An HTTP invocation without any progress for this long, on either side, is ended with EDGE_WALL_TIME_LIMIT: no byte of the request, the response or a call,
+   * and no line of its log. 1,000 or more, in milliseconds; `Infinity` for none. @default Infinity
    */
   readonly idleHttpMs?: number;
   /**
-   * The body of a response, a result or an object is cancelled when nobody reads it for so long, with the event `warning` (EDGE_BODY_UNREAD). A body that has a
-   * reader, such as a slow client, has `idleHttpMs` instead. While the host holds so much for the account that it refuses new work, the time is at most one
+   * The body of a response, a result or an object is cancelled when nobody reads it for this long, with the event `warning` (EDGE_BODY_UNREAD). A body that has
+   * a reader, such as a slow client, has `idleHttpMs` instead. While the host holds so much for the account that it refuses new work, the time is at most one
    * second. 1 or more, in milliseconds; `Infinity` for none. @default 60000 (one minute)
    */
   readonly unreadMs?: number;
@@ -153,8 +153,8 @@ export interface EdgeHostOptions {
   /** Bounds of the calls that functions make of the application, option `bindings` of load(). */
   readonly callbacks?: CallbackOptions;
   /**
-   * The days whose usage is kept, see `account.usage(query)`: this day (UTC) and so many in all, 1 to 3,660; false for none. It is kept in the storage, which
-   * opens with the first usage.
+   * The days whose usage is kept, see `account.usage(query)`: the number of days that are kept, including this day (UTC), 1 to 3,660; false for none. It is
+   * kept in the storage, which opens with the first usage.
    * @default { keepDays: 400 } with option `storage`, false without it: a host without a directory creates none for this
    */
   readonly usage?: false | { readonly keepDays?: number };

@@ -16,9 +16,9 @@ export interface HostListenerOptions extends ListenerOptions {
   /** Answers everything. @default the function that a route attaches */
   readonly function?: EdgeFunction;
   /**
-   * Keep responses in front of the functions: those that say by `Cache-Control`, `CDN-Cache-Control` or `Expires` for how long, and that a shared cache may
-   * give to everybody. They answer GET and HEAD without running the function, in any listener of the host, and are in the storage of the host, within
-   * the limits `cacheFileBytes` and `cacheBytes`. @default false
+   * Keep responses in front of the functions, where `Cache-Control`, `CDN-Cache-Control` or `Expires` says for how long, and a shared cache may give them to
+   * everybody. They answer GET and HEAD without running the function, in any listener of the host. They are stored in the storage of the host, within the
+   * limits `cacheFileBytes` and `cacheBytes`. @default false
    */
   readonly cache?: boolean;
 }

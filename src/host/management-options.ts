@@ -1,7 +1,6 @@
 /**
- * The options of `host.management()`, checked when they are given: the API itself starts later, when the storage is open. Options that need
- * its tables (the ids of families and of rows of the schedule, schemas of zone settings) are checked then, and a mistake is reported by a
- * `warning` event.
+ * The options of `host.management()`, checked when they are given: the API itself starts later, when the storage is open. Options that need its tables are
+ * checked then, and a mistake is reported by a `warning` event. These are the ids of families and of rows of the schedule, and schemas of zone settings.
  */
 
 import { MANAGEMENT_LIMITS } from '../management/limits.js';

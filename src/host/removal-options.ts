@@ -12,7 +12,7 @@ export interface AccountRemovalOptions {
 export interface AccountRemoval {
   /**
    * Resolves when the space of the data is free, which may take a while, and at once without `deleteData`. Rejects with EDGE_CLOSED when the host is closed
-   * before; the next host on the storage goes on. It need not be awaited.
+   * before; the next host on the storage continues. It need not be awaited.
    */
   readonly deleted: Promise<void>;
 }

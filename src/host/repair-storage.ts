@@ -12,18 +12,18 @@ import { Storage, type StorageRepair } from '../storage/storage.js';
 
 /** The result of `repairStorage()`. */
 export interface StorageRepairReport extends StorageRepair {
-  /** Accounts whose sum of what they have stored was not what is there. It was replaced by what was counted. */
+  /** Accounts whose stored sum differed from the count, which has replaced it. */
   readonly recounted: readonly RecountedSum[];
 }
 
 /** A step of a repair, which begins now. */
 export type RepairStep =
   | { readonly kind: 'repair' /** Its folder in the storage directory. */; readonly database: string }
-  /** The storage is opened, what is derived from its records is made anew, and what accounts have stored is counted. */
+  /** The storage is opened, derived records are rebuilt, and the data of accounts is counted. */
   | { readonly kind: 'rebuild' };
 
 export interface RepairOptions {
-  /** Called when a step begins. An exception of it is thrown outside of the repair, which goes on. */
+  /** Called when a step begins. An exception that it throws does not stop the repair. */
   readonly onStep?: (step: RepairStep) => void;
 }
 
@@ -32,7 +32,7 @@ const REPAIR_OPTIONS: Schema<RepairOptions> = objectOf<RepairOptions>({ 'onStep?
 /** The options of a check, which reads everything and changes nothing. */
 export interface CheckOptions {
   readonly check: true;
-  /** Called while it reads, with what it has read so far. An exception of it is thrown outside of the check, which goes on. */
+  /** Called while it reads, with what it has read so far. An exception that it throws does not stop the check. */
   readonly onProgress?: (progress: CheckProgress) => void;
 }
 
@@ -42,12 +42,12 @@ const CHECK_OPTIONS: Schema<CheckOptions> = objectOf<CheckOptions>({
 });
 
 /**
- * Saves what can be read of a storage directory whose opening rejects with EDGE_STORAGE_CORRUPT, and opens it once, which rebuilds indexes, removes bodies that
- * no record names, and counts what each account has stored. Copy the directory first: records can be lost, and deleted ones can reappear. No host may have it
- * open.
+ * Saves the readable part of a storage directory whose opening rejects with EDGE_STORAGE_CORRUPT, and opens it once. That rebuilds indexes, removes bodies that
+ * no record names, and counts the stored data of each account. Copy the directory first: records can be lost, and deleted ones can reappear. No host may have
+ * it open.
  *
- * Rejects with TypeError for wrong arguments, EDGE_STORAGE_LOCKED while a host has it open, EDGE_STORAGE_FORMAT for a directory that is not
- * a storage, EDGE_STORAGE_FULL, and EDGE_STORAGE_CORRUPT when it cannot be opened even then.
+ * Rejects with TypeError for wrong arguments, EDGE_STORAGE_LOCKED while a host has it open, EDGE_STORAGE_FORMAT for a directory that is not a storage,
+ * EDGE_STORAGE_FULL. Rejects with EDGE_STORAGE_CORRUPT when it cannot be opened even then.
  *
  * @returns which files and records could not be kept, by database; all of them are in the folder `lost` of their database; and which sums were wrong
  */

@@ -35,7 +35,7 @@ export interface S3EndpointAccounts {
   readonly bodies: GivenBodies;
 }
 
-/** @throws TypeError or RangeError that names the option, what was given, and what is allowed */
+/** @throws TypeError or RangeError that names the option, the given value and the allowed ones */
 export function createS3Endpoint(
   options: HostS3Options,
   { directories: { buckets }, limits, isRemoved, warn, bodies }: S3EndpointAccounts,

@@ -125,7 +125,7 @@ async function receive(
     const object = typeof index === 'number' ? objects[index] : undefined;
     if (tag === 'f' && object !== undefined) return session.stub(object);
     throw new TypeError(
-      `The result of ${name}() has what is passed between functions alone: answer with a stream, bytes or an object`,
+      `The result of ${name}() has a value that only functions can pass to each other: answer with a stream, bytes or an object`,
     );
   });
   if (isHeld) session.received(value);

@@ -14,7 +14,7 @@ import type { ServiceBody } from '../../bindings/service.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { isCount } from '../../quotas/schema/is-count.js';
 
-/** @throws TypeError for what no client of ours sends, RangeError for what is too large */
+/** @throws TypeError for a call that no client of ours sends, RangeError for one that is too large */
 export function checkCall(args: unknown): MethodCallArguments {
   if (!isObject(args)) throw malformed('call');
   const { i, q, n, p, g, f } = args;
@@ -33,7 +33,7 @@ export function checkCall(args: unknown): MethodCallArguments {
   };
 }
 
-/** @throws TypeError for what no client of ours sends, RangeError for what is too large */
+/** @throws TypeError for an answer that no client of ours sends, RangeError for one that is too large */
 export function checkAnswer(text: string): CallAnswer {
   if (text === '{}') return NOTHING_BESIDE;
   let head: unknown;

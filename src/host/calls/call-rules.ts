@@ -3,10 +3,10 @@ import type { CallChain } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { thrownBy } from './call-sink.js';
 
-/** Invocations that may begin with one event by calls of functions, that of the event included. */
+/** The most invocations that one event may begin by calls of functions, including its own. */
 const MAX_INVOCATIONS = 32;
 
-/** How calls differ by what is called. */
+/** The differences between calls by their target. */
 export interface CallRules {
   /** The head of the reply that a call has failed with; undefined for an error that is the host's. */
   failed(error: unknown): { readonly e: readonly [name: string, message: string] } | undefined;

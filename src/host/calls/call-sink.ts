@@ -144,7 +144,7 @@ export class CallSink implements ResponseSink {
 
 const THROWN: ReadonlySet<string> = new Set(['EDGE_HANDLER_THREW', 'EDGE_OBJECT_RESET']);
 
-/** What a function has thrown, by name and message; undefined for every other error. */
+/** The name and message of an error that a function has thrown; undefined for every other error. */
 export function thrownBy(error: unknown): readonly [name: string, message: string] | undefined {
   if (!(error instanceof Error) || !THROWN.has(errorCode(error) ?? '')) return undefined;
   const { cause } = error;

@@ -65,7 +65,7 @@ export async function fetchFrom(
   }
 }
 
-/** Messages are those of another isolate, in both directions. */
+/** The messages belong to another isolate, in both directions. */
 async function socketWith(
   runner: InvocationTarget,
   start: StartOfCall,

@@ -16,7 +16,7 @@ import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { run, StartOfCall } from './run-call.js';
 
-/** Whether it asks for a WebSocket, and its body is that of one. */
+/** Whether it asks for a WebSocket, and its body carries the messages of one. */
 export function asksForSocket({ method, headers, body }: HopRequest): boolean {
   if (method !== 'GET' || body === null || body instanceof Uint8Array) return false;
   const at = headers.findIndex((name, index) => index % 2 === 0 && name === 'upgrade');
@@ -67,7 +67,7 @@ async function ask(
   return run(runner, start, body === null ? null : checkedRecords(body, limits.webSocketMessageBytes), signal);
 }
 
-/** Nothing is read before it is asked for: what waits counts in the isolate that has sent it. */
+/** Nothing is read before it is asked for: waiting bytes count in the isolate that has sent them. */
 function streamOf(body: ServiceBody): Readable {
   return Readable.from(body instanceof Uint8Array ? [body] : body, { objectMode: false, highWaterMark: 1 });
 }

@@ -36,10 +36,10 @@ export async function callMethod(
   }
 }
 
-/** A shape with every property: V8 makes and writes it five times as fast as one that is put together by spreading, and JSON leaves out what is undefined. */
+/** A shape with every property: V8 makes and writes it five times as fast as one that is put together by spreading, and JSON leaves undefined values out. */
 type Whole<Head> = { readonly [Key in keyof Head]-?: Head[Key] | undefined };
 
-/** What the call has opened on both sides. */
+/** The objects and bodies that the call has opened on both sides. */
 class MethodCall {
   readonly #runner: InvocationTarget | undefined;
   readonly #target: EntrypointTarget | undefined;
@@ -51,7 +51,7 @@ class MethodCall {
   readonly #object: SharedObject | undefined;
   /** The result that is called. */
   readonly #earlier: OpenResult<Peer> | undefined;
-  /** By which others may go on. */
+  /** Later calls continue by this result. */
   readonly #result: OpenResult<Peer> | undefined;
   /** Known when its invocation begins, as its stubs are numbers in its isolate. */
   #callee: Peer | undefined;
@@ -59,7 +59,7 @@ class MethodCall {
   /** The body of the answer. */
   #body: ServiceBody | null = null;
 
-  /** @throws TypeError for what no client of ours sends, RangeError for what is too large */
+  /** @throws TypeError for a call that no client of ours sends, RangeError for one that is too large */
   constructor(
     runner: InvocationTarget | undefined,
     target: EntrypointTarget | undefined,
@@ -172,7 +172,7 @@ class MethodCall {
     return { head, body: withEnd(body, over) };
   }
 
-  /** The result that was to be called is not here any more: the caller has it, or what the call has failed with, and goes on by itself. */
+  /** The host no longer has the result to call on: the caller has it, or the error of the call, and continues by itself. */
   #atCaller(): ServiceReply {
     this.#result?.close();
     forgetUnused(this.#sent);
@@ -181,7 +181,7 @@ class MethodCall {
   }
 }
 
-/** What waits for it holds its body meanwhile. */
+/** A call that waits for it holds its body meanwhile. */
 async function calleeOf(earlier: OpenResult<Peer> | undefined, { body, work }: ServiceCall): Promise<Peer | undefined> {
   const callee = earlier?.callee();
   if (!(callee instanceof Promise)) return callee;

@@ -17,7 +17,7 @@ import { type CalleeAnswer, CallSink } from './call-sink.js';
 /** Messages are no body, and have no end that a limit could know. */
 const NO_COUNTER = { bytes: 0, add: () => {}, end: () => {} };
 
-/** A class, for the reason that `FetchStart` is one. Its body is that of the call, when that begins. */
+/** A class, for the reason that `FetchStart` is one. Its body is the body of the call, once that begins. */
 export class StartOfCall implements InvocationStart {
   readonly kind: HostOpens.Fetch | HostOpens.Rpc;
   readonly isUtf8: boolean;
@@ -55,7 +55,7 @@ export class StartOfCall implements InvocationStart {
   }
 }
 
-/** In an isolate of the function, which is started when there is none. */
+/** Runs in an isolate of the function, which is started when it has no isolate. */
 export function run(
   runner: InvocationTarget,
   start: StartOfCall,

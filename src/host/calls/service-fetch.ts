@@ -18,8 +18,8 @@ export type SendHop = (head: string, body: ServiceBody | null) => Promise<Callee
 /**
  * Redirects are followed to the same function, whatever host they name.
  *
- * @param lead what stands in the head in place of props: the entrypoint and the props of the binding
- * @throws TypeError for a request that is none, and what `checkRequestHead` throws
+ * @param lead replaces the props in the head: the entrypoint and the props of the binding
+ * @throws TypeError for an invalid request, and the errors of `checkRequestHead`
  */
 export async function serviceFetch(
   { args, body, work, origin }: ServiceCall,
@@ -51,7 +51,7 @@ export async function serviceFetch(
   }
 }
 
-/** The caller asks for a WebSocket, and the bodies of its call are to be those of one. */
+/** The caller asks for a WebSocket, and the bodies of its call become the bodies of one. */
 export function isUpgradeHead(args: unknown): boolean {
   if (!isObject(args) || !Array.isArray(args.headers)) return false;
   const at = args.headers.findIndex((name, index) => index % 2 === 0 && String(name).toLowerCase() === 'upgrade');

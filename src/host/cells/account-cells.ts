@@ -7,11 +7,11 @@ export interface AccountCells {
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START, EDGE_OVERLOADED, or EDGE_CLOSED. */
   acquire(): Promise<IsolateHandle>;
   readonly cells: readonly CellState[];
-  /** @throws RangeError when its isolates may not have so much memory: those of a group are of one size */
+  /** @throws RangeError when its isolates may not have this much memory: all isolates of a group have one size */
   checkMemory(memoryBytes: number): void;
   /** The memory of each isolate that is started from now on. */
   resize(memoryBytes: number): void;
-  /** Ends all that runs of the account. What comes next goes to a new isolate. */
+  /** Ends everything that runs for the account. Later events go to a new isolate. */
   endAll(reason: LossReason, detail: string): void;
   close(): Promise<void>;
 }

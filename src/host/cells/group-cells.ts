@@ -11,7 +11,7 @@ export interface GroupCellsOptions {
   readonly group: string;
   /** The memory of one isolate: a process starts its threads before their accounts are known. */
   readonly memoryBytes: number;
-  /** What is counted to no account of the group. `onStuck` gets the reason why its cells have to end. */
+  /** Work that counts to no account of the group. `onStuck` gets the reason why its cells must end. */
   readonly share: (onStuck: (reason: string) => void) => HostShare;
   readonly supervise: (share: HostShare) => CellSupervisor;
   /** The last account has been closed. */
@@ -30,7 +30,7 @@ export class GroupCells {
     this.supervisor = options.supervise(this.#share);
   }
 
-  /** @throws RangeError when the isolates of the account may have other memory than those of the group */
+  /** @throws RangeError when the isolates of the account may have other memory than the isolates of the group */
   open(account: string, memoryBytes: number, share: HostShare): AccountCells {
     this.#checkMemory(account, memoryBytes);
     const { supervisor } = this;
@@ -71,7 +71,7 @@ export class GroupCells {
     const { group, memoryBytes: expected } = this.#options;
     if (memoryBytes === expected) return;
     throw new RangeError(
-      `Option group of account "${account}" is "${group}", whose isolates have ${expected} bytes each (limits.memoryBytes); those of the account have ${memoryBytes}`,
+      `Option group of account "${account}" is "${group}", whose isolates have ${expected} bytes each (limits.memoryBytes); the isolates of this account have ${memoryBytes}`,
     );
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the cells of a host may take in all: memory (option `memoryBytes`), and of what the operating system lets the application have, descriptors and
- * tasks, what is not kept for the application itself. With isolation 'thread' isolates take these from the application, and memory is not bounded.
+ * The budgets of all cells of a host: memory (option `memoryBytes`), and the descriptors and tasks of the operating system, less the ones reserved for the
+ * application itself. With isolation 'thread' isolates take these from the application, and memory is not bounded.
  */
 
 import { Budget } from '../../pool/host/capacity/budget.js';
@@ -28,27 +28,27 @@ export interface BudgetParts {
   readonly reservedDescriptors: number | undefined;
   /** @default a quarter of the limit, at most 256 */
   readonly reservedTasks: number | undefined;
-  /** What all cells take, including those that are ending. */
+  /** The resources of all cells, including cells that are ending. */
   readonly used: () => Resources;
-  /** What the cells take that are ending. */
+  /** The resources of cells that are ending. */
   readonly ending: () => Resources;
   /** Closes the connections that no cell uses, but for `kept` of each cell. Returns how many descriptors are free again. */
   readonly trim: (kept: number) => number;
-  /** Ends the cell that has been idle for longest. Returns what it had, undefined if there is none. */
+  /** Ends the cell that has been idle for longest. Returns its resources, undefined when no cell is idle. */
   readonly endIdleCell: () => Resources | undefined;
-  /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False if there is none. */
+  /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False when no isolate qualifies. */
   readonly evict: (idleForMs: number) => boolean;
-  /** Ends a warm cell without account. Returns what it had, undefined if there is none. */
+  /** Ends a warm cell without account. Returns its resources, undefined when no cell is warm. */
   readonly endWarmCell: () => Resources | undefined;
-  /** The process that has a connection of each isolate to the services; undefined while there is none. */
+  /** The process that has a connection of each isolate to the services; undefined while it does not run. */
   readonly servicesPid: () => number | undefined;
 }
 
-/** A limit that cells share with what is not theirs. */
+/** A limit that cells share with other users. */
 interface Bound {
   readonly system: SystemLimit;
   readonly reserved: number;
-  /** What cells may still take. */
+  /** The amount that cells may still take. */
   readonly free: () => number;
 }
 
@@ -121,7 +121,7 @@ export class HostBudgets {
     this.#tasks.release(tasks);
   }
 
-  /** Called periodically, since what runs may have grown. */
+  /** Called periodically, since running isolates may have grown. */
   check(): void {
     this.#memory.check();
     this.#descriptors.check();
@@ -197,7 +197,7 @@ export class HostBudgets {
   }
 }
 
-/** What a cell gives back when one of its isolates ends. */
+/** The resources that a cell frees when one of its isolates ends. */
 const EVICTED: Resources = { bytes: ISOLATE.bytes, descriptors: 1, tasks: 1 };
 
 function leastFree(bounds: readonly Bound[]): number {

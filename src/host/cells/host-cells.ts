@@ -24,7 +24,7 @@ import { HostBudgets, type SystemBudget } from './host-budgets.js';
 
 /** A cell may hold so much besides the memory of its isolates before isolates are ended. */
 const CELL_BASE_BYTES = 256 * 1024 * 1024;
-/** Isolates that are idle may grow too, and what waits for memory looks again. */
+/** Idle isolates may grow too, and callers that wait for memory look again. */
 const CHECK_EVERY_MS = 500;
 const NO_CGROUPS: CgroupState = { parent: undefined, missing: ['switched off'] };
 
@@ -55,9 +55,9 @@ export interface CellsHealth {
   readonly warmCells: readonly CellState[];
   /** How the host sees what its cells use; undefined before the first cell was asked for, and with isolation 'thread'. */
   readonly watch: HostWatch | undefined;
-  /** What all processes of accounts use, and may (option `memoryBytes`), in bytes; undefined with isolation 'thread'. */
+  /** The memory that all processes of accounts use, and may use (option `memoryBytes`), in bytes; undefined with isolation 'thread'. */
   readonly memory: { readonly usedBytes: number; readonly limitBytes: number } | undefined;
-  /** Descriptors of this process, or of that of the services if it has fewer left; undefined without a limit, and on systems without /proc. */
+  /** Descriptors of this process, or of the backend process if it has fewer left; undefined without a limit, and on systems without /proc. */
   readonly descriptors: SystemBudget | undefined;
   /** Processes and threads, by the limit that leaves the fewest; undefined without a limit, and on systems without /proc. */
   readonly tasks: SystemBudget | undefined;
@@ -76,11 +76,11 @@ export interface HostCellsParts {
   /** Memory of one isolate of an account that sets nothing of its own, in bytes. */
   readonly memoryBytes: number;
   readonly guestBundle: string | undefined;
-  /** Ends the isolate that has been idle for longest, and for so long at least; false when there is none. */
+  /** Ends the isolate that has been idle for longest, and for at least this long; false when no isolate qualifies. */
   readonly evict: (idleForMs: number) => boolean;
   /** There may be room for an isolate that waits. */
   readonly onRoom: () => void;
-  /** A share of the host with the bounds of an account. `onStuck` gets the reason why what it belongs to has to end. */
+  /** A share of the host with the bounds of an account. `onStuck` gets the reason why its owner must end. */
   readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
   readonly warn: (error: EdgeError) => void;
   readonly services?: HostCellsServices | undefined;
@@ -250,7 +250,7 @@ export class HostCells {
     };
   }
 
-  /** A process could not be started, and what is left does not do for one: what was thought to be free was not. */
+  /** A process could not be started, and the remaining resources do not suffice for one: resources counted as free were not. */
   #startShortage(owner: string): EdgeError | undefined {
     const shortage = this.#budgets.systemShortage(CELL);
     return shortage && new EdgeError(shortage.code, `Cannot start a process of "${owner}": ${shortage.text}`);
@@ -270,7 +270,7 @@ export class HostCells {
     };
   }
 
-  /** What runs goes on; what begins from now on begins in new cells. */
+  /** Running isolates continue; new ones begin in new cells. */
   replaceAll(): void {
     for (const supervisor of this.#whose.keys()) supervisor.replaceAll();
     this.#warm.replaceAll();
@@ -283,7 +283,7 @@ export class HostCells {
     if (this.#launcher !== undefined) await releaseLauncher();
   }
 
-  /** What one more isolate of the account would take. */
+  /** The resources that one more isolate of the account would take. */
   #next(account: string): Resources {
     const supervisor = this.#accounts.get(account);
     if (supervisor === undefined) return NOTHING;
@@ -377,7 +377,7 @@ export class HostCells {
   }
 }
 
-/** What cells are started with whose isolates have so much memory. */
+/** The memory options of cells whose isolates have this much memory. */
 function cellMemory(memoryBytes: number): Pick<CellOptions, 'heapBytes' | 'cellMemoryBytes'> {
   return { heapBytes: memoryBytes, cellMemoryBytes: CELL_BASE_BYTES + memoryBytes * 2 };
 }

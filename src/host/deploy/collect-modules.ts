@@ -56,7 +56,7 @@ export async function collectModules(
   rules: readonly ModuleRule[] = [],
 ): Promise<Exclude<ScriptSource, string>> {
   const realRoot = await realpath(root);
-  // Names are those of files, any of which may be called as a property that all objects have.
+  // The keys are file names, and a file may have the name of a property that all objects have.
   const modules: Record<string, ModuleSource> = Object.create(null);
   const nameOf = (file: string): string => relative(root, file).split(sep).join('/');
   const mainName = nameOf(main);
@@ -82,7 +82,7 @@ export async function collectModules(
         name,
         name.endsWith('.wasm')
           ? `${at}"${name}" is WebAssembly, which is not available in functions`
-          : `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')}, what [[rules]] name, and what is imported with { type: 'bytes' }, 'text' or 'json'`,
+          : `${at}"${name}" is a file of no known kind; known are ${Object.keys(KIND_OF_ENDING).join(', ')}, files named in [[rules]], and files imported with { type: 'bytes' }, 'text' or 'json'`,
       );
     }
     const content = await readFile(file, MAX_BYTES - bytes, mainName);
@@ -151,7 +151,7 @@ async function readFile(file: string, maxBytes: number, mainName: string): Promi
   }
 }
 
-/** The file that a relative import means; undefined when there is none. */
+/** The file that a relative import means; undefined when no file matches. */
 async function resolveImport(root: string, from: string, specifier: string): Promise<string | undefined> {
   const target = resolve(dirname(from), specifier);
   if (!isWithin(root, target)) return target;

@@ -45,7 +45,7 @@ export interface FunctionFiles {
 
 const DEFAULT_NAME = 'edgehost.toml';
 const MAX_BYTES = 256 * 1024;
-/** At most so many errors of a file are reported together. */
+/** The most errors of a file that are reported together. */
 const MAX_COMPLAINTS = 20;
 
 /**

@@ -82,7 +82,7 @@ function modulesOf(source: unknown): Entry[] {
   return names.map(name => entryOf(name === main ? 'main' : 'other', name, modules[name]));
 }
 
-/** What is often passed in place of a source, and what to pass instead. */
+/** Recognizes values that are often passed in place of a source, and names the right one. */
 function hintFor(source: object): string | undefined {
   if (source instanceof Uint8Array) return 'a Uint8Array or Buffer, expected text: pass buffer.toString()';
   if (source instanceof URL) return 'a URL: pass the text of the file, or its path to loadFile()';

@@ -1,6 +1,6 @@
 /** Globs of the configuration file. Its author may be a customer, so no regular expression is made of them: some would never come to an end. */
 
-/** What a step matches: one character, or as many as there are. */
+/** The text that a step matches: one character, or any number of them. */
 type Step =
   | { readonly kind: 'one'; readonly character: string }
   | { readonly kind: 'any' }
@@ -51,7 +51,7 @@ function matches(steps: readonly Step[], name: string): boolean {
   return at.has(steps.length);
 }
 
-/** With what is reached from there without another character. A Set that grows is gone through to its end. */
+/** Includes the places that are reached from there without another character. A Set that grows is iterated to its end. */
 function reached(steps: readonly Step[], places: Set<number>): Set<number> {
   for (const place of places) {
     const kind = steps[place]?.kind;

@@ -42,7 +42,7 @@ export class KeptBody {
     return (this.#bytes?.length ?? 0) + (this.#packed?.length ?? 0);
   }
 
-  /** The bytes, for somebody who calls {@link release} once. */
+  /** The bytes, for a caller that calls {@link release} once. */
   async use(): Promise<Uint8Array> {
     this.#users++;
     const packed = this.#packed;

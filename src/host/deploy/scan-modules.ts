@@ -1,6 +1,6 @@
 /**
- * Looks for import() in the modules of a deployment, once for all of its isolates: what is found saves each of them from parsing the text
- * another time. The work is charged to the account, and other work of the host goes on in between.
+ * Looks for import() in the modules of a deployment, once for all of its isolates: each place found here saves the isolates from parsing the text another time.
+ * The work is charged to the account, and leaves room for other work of the host.
  */
 import { setImmediate } from 'node:timers/promises';
 import { MAX_USES, mayImport, scanImports } from '../../isolate/imports/import-scan.js';

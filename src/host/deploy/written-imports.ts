@@ -22,7 +22,7 @@ interface Import {
 }
 
 /**
- * The imports of an ES module. Text that does not parse has none: load() says what is wrong with it.
+ * The imports of an ES module. Text that does not parse has none: load() reports its error.
  *
  * @param mayImport a pattern that finds every text with an import of interest, since most text need not be parsed then
  */

@@ -1,6 +1,6 @@
 /**
- * Runs functions by their cron triggers: one timer for all triggers of a host, and none while there are none. What is due is claimed first, in one write
- * for all that is due then, so that of several processes with the same function one runs it.
+ * Runs functions by their cron triggers: one timer serves all triggers of a host. All due times are claimed first, in one write, so that only one of several
+ * processes with the same function runs each.
  */
 import { randomUUID } from 'node:crypto';
 import type { CronClaim, CronClaims } from '../../bindings/cron/cron-claims.js';
@@ -48,10 +48,10 @@ export class CronScheduler {
     maxWaiting: 4096,
   });
   #claims: Promise<CronClaims> | undefined;
-  /** Claims are made one after the other: those of one trigger in their order. */
+  /** Claims are made one after the other: the claims of one trigger in their order. */
   #claiming: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
-  /** What the timer is set for. */
+  /** The time that the timer is set for. */
   #timerMs = Number.POSITIVE_INFINITY;
   #isClosed = false;
 
@@ -73,7 +73,7 @@ export class CronScheduler {
     await this.#open();
   }
 
-  /** These are the triggers of the function from now on. What runs goes on. */
+  /** These are the triggers of the function from now on. Running invocations continue. */
   set(owner: CronFunction, crons: readonly ResolvedCron[]): void {
     const key = keyOf(owner);
     const had = this.#functions.has(key);
@@ -180,7 +180,7 @@ export class CronScheduler {
       else untracked.add(trigger.owner);
     }
     for (const owner of untracked) detached(this.#track(owner, this.#functions.get(keyOf(owner)) ?? [], nowMs));
-    // Not all at once: between two claims the event loop goes on.
+    // Not all at once: the event loop runs between two claims.
     for (let at = 0; at < due.length; at += MAX_CLAIMS) {
       const some = due.slice(at, at + MAX_CLAIMS);
       this.#claiming = this.#claiming.then(() => this.#claim(some));

@@ -16,7 +16,7 @@ export interface CronFunction {
   run(cron: string, scheduledTimeMs: number): Promise<ScheduledRun>;
 }
 
-/** A time that is not claimed for so long is a missed one: nothing was there to run it. */
+/** A time that is not claimed within this delay is missed: no process was there to run it. */
 const LATE_MS = 60_000;
 /** Until a claim is tried again that the storage has refused. */
 const RETRY_MS = 10_000;
@@ -64,7 +64,7 @@ export class CronTrigger {
     this.wakeMs = Math.min(this.wakeMs, nowMs + RETRY_MS);
   }
 
-  /** The newest time that is due; undefined when there is none. From here on it is for the caller to claim. */
+  /** The newest time that is due; undefined when no time is due. From here on the caller must claim it. */
   take(nowMs: number): CronDue | undefined {
     const lastMs = Math.min(this.#lastMs ?? nowMs, nowMs);
     const dueMs = this.#expression.before(nowMs - this.#delayMs);

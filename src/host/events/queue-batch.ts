@@ -1,4 +1,4 @@
-/** Batches of messages for a function's queue handler: what goes in, and what the handler made of it. */
+/** Batches of messages for a function's queue handler: the input of the handler, and its outcome. */
 import { randomUUID } from 'node:crypto';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
@@ -6,7 +6,7 @@ import type { Retry } from './queues/batch-words.js';
 
 /** A message to deliver. */
 export interface QueueMessage {
-  /** 1 to 128 characters, unlike that of every other message of the batch. @default a random UUID */
+  /** 1 to 128 characters, different from the id of every other message of the batch. @default a random UUID */
   readonly id?: string;
   /** Anything that JSON can carry. */
   readonly body: unknown;
@@ -97,7 +97,7 @@ export function outcomeOf(retries: readonly Retry[]): QueueOutcome {
   };
 }
 
-/** The answer of the isolate, which may have been taken over: only messages of the batch count, each once. */
+/** Reads the answer of the isolate, which may be compromised: only messages of the batch count, each once. */
 export function retriesOf(batch: QueueBatch, answer: string): Retry[] {
   const delays = new Map<string, number | undefined>();
   for (const retry of retriesIn(answer)) {

@@ -25,7 +25,7 @@ export interface StartedFunction {
   again(limits: ResolvedLimits): FunctionRunner;
 }
 
-/** What happened in an account, and in each of its functions, since the versions that serve now were loaded. */
+/** The events of an account, and of each of its functions, since the serving versions were loaded. */
 export interface AccountStatsSnapshot extends FunctionStatsSnapshot {
   readonly account: string;
   readonly functions: readonly (FunctionStatsSnapshot & { readonly name: string; readonly version: string })[];
@@ -114,7 +114,7 @@ export class LoadedFunctions {
     this.#host.queueDispatcher.check({ account: this.#account, name: options.name }, options.consumers);
   }
 
-  /** The function, when a call of load() that came after that of this number has loaded it. */
+  /** The function, when a later call of load() than the one with this number has loaded it. */
   loadedAfter(order: number, name: string): EdgeFunction | undefined {
     const loaded = this.#byName.get(name);
     return loaded !== undefined && loaded.order > order ? loaded.function : undefined;
@@ -178,8 +178,8 @@ export class LoadedFunctions {
   }
 
   /**
-   * Gives the functions the limits that the account has now: those whose limits change begin new invocations with them, in a new isolate; what runs ends
-   * under those that it began with.
+   * Gives the functions the limits that the account has now: those whose limits change begin new invocations with them, in a new isolate; running invocations
+   * keep the limits that they began with.
    */
   relimit(limits: AccountLimits): void {
     const warn = (message: string): void => this.#host.warn(new EdgeError('EDGE_CONFIG_INVALID', message));
@@ -196,7 +196,7 @@ export class LoadedFunctions {
     }
   }
 
-  /** Unloads all functions. What still comes to one is refused with the error. */
+  /** Unloads all functions. Later calls of one are refused with the error. */
   end(error: EdgeError): void {
     for (const loaded of this.#byName.values()) this.#end(loaded, error);
     this.#byName.clear();

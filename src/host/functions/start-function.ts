@@ -32,7 +32,7 @@ export interface StartingAccount {
   readonly mayStart: (name: string, runner: FunctionRunner) => Promise<void>;
 }
 
-/** The author is that of the limits among the options. Rejects as `account.load()` does; the function serves nothing yet. */
+/** The author of the limits is named among the options. Rejects as `account.load()` does; the function serves nothing yet. */
 export async function startFunction(
   host: AccountHost,
   account: StartingAccount,
@@ -94,7 +94,7 @@ export async function startFunction(
       for (const name of [queue, deadLetterQueue]) await host.bindings.directories.queues(account.id).open(name);
     }
     await runner.context.remote?.ready;
-    // The day's count goes on over a restart.
+    // The day's count continues over a restart.
     if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
       await host.admission.attach(account.id);
     await account.mayStart(options.name, runner);

@@ -37,7 +37,7 @@ function addressIn(text: string): string | undefined {
   return address !== undefined && isIP(address) !== 0 ? address : undefined;
 }
 
-/** Whether the address that counts is that of a proxy, which the options do not say. */
+/** Whether the connection comes from a proxy that the options do not mention. */
 export function comesOverUnknownProxy({ headers }: IncomingMessage): boolean {
   return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined;
 }

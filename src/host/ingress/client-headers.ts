@@ -34,7 +34,7 @@ const tlsHeaders = new WeakMap<object, string>();
  * Lines for the head of a request, each after a line feed.
  *
  * @param address the client's, as clientAddress() gave it
- * @param peer that of the connection
+ * @param peer the address of the connection
  */
 export function clientHeaders(request: IncomingMessage, address: string | undefined, peer: string | undefined): string {
   const { socket, httpVersion } = request;

@@ -26,8 +26,8 @@ import { FunctionSocket, UpgradedResponse } from './websocket/function-socket.js
 const MAX_PIECE_BYTES = 64 * 1024;
 
 /**
- * The limits of requests (URL, headers, body) hold at this endpoint as at the endpoint of node:http: what a function has to take does not depend
- * on the way that it came. An application that wants to hand over more says so with `limits`.
+ * The limits of requests (URL, headers, body) hold at this endpoint as at the endpoint of node:http: a function gets the same requests over either way. An
+ * application that wants to hand over more says so with `limits`.
  *
  * Rejects with the EdgeError that refused the request or ended the invocation, or with the reason of the request's signal. A request
  * that a fail-open route lets pass beyond the daily limit has no function to go to: EDGE_NO_ROUTE.

@@ -26,7 +26,7 @@ export interface FetchInput {
  * The caller's signal is used itself. A Request that was made with it would listen to it until it is collected, so an application that passes one
  * signal to many calls would gather listeners.
  *
- * @throws TypeError for what is no request, and for what `new Request(input, init)` refuses
+ * @throws TypeError for an invalid request, and for anything that `new Request(input, init)` refuses
  * @throws EdgeError EDGE_REQUEST_MALFORMED for a URL that is not of http or https
  */
 export function fetchInput(input: Request | string | URL, init?: RequestInit): FetchInput {
@@ -104,7 +104,7 @@ function isSignal(value: unknown): value is AbortSignal | null | undefined {
   );
 }
 
-/** Routes are those of http and https: a URL without a host would else match a route of any host. */
+/** Routes are for http and https: a URL without a host would else match a route of any host. */
 function checkScheme(url: string): void {
   if (url.startsWith('http://') || url.startsWith('https://')) return;
   throw new EdgeError(

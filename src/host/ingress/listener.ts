@@ -35,21 +35,20 @@ import { UpgradeSink } from './websocket/upgrade-sink.js';
 
 export interface ListenerOptions {
   /**
-   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host, and the client's address from
-   * X-Forwarded-For. `true` takes the first value of each: only behind a proxy that sets all of them in place of what the client sent,
-   * because with one that only appends to X-Forwarded-For the client can choose its address. A number (1 to 100) is that of the proxies in
-   * front of the server, each of which appends to what it received: the value that the outermost of them has appended is taken. @default
-   * false
+   * Take scheme and host of the URL that the function sees from X-Forwarded-Proto and X-Forwarded-Host, and the client's address from X-Forwarded-For. `true`
+   * takes the first value of each: only behind a proxy that sets all of them in place of what the client sent, because with one that only appends to
+   * X-Forwarded-For the client can choose its address. A number (1 to 100) counts the proxies in front of the server, each of which appends its client's
+   * address: the value that the outermost of them has appended is taken. @default false
    */
   readonly trustProxy?: TrustProxy;
   /**
-   * The time within which the function has to begin its answer, its start included; else the request is answered with 504 (EDGE_TIMEOUT) and the
-   * invocation canceled. Reading the answer's body is not bounded by it. 1 or more, in milliseconds; `Infinity` for none. @default Infinity
+   * The time within which the function must begin its answer, its start included; else the request is answered with 504 (EDGE_TIMEOUT) and the invocation
+   * canceled. Reading the answer's body is not bounded by it. 1 or more, in milliseconds; `Infinity` for none. @default Infinity
    */
   readonly timeoutMs?: number;
   /**
-   * Compress bodies of 1 KiB and more by Brotli, Zstandard (where Node has it) or gzip, as the client prefers, if their type is one that becomes shorter and
-   * the response does not say otherwise. `false` for a server behind a proxy that does it. @default true
+   * Compress bodies of 1 KiB and more by Brotli, Zstandard (where Node has it) or gzip, as the client prefers. The type must be one that becomes shorter, and
+   * the response can forbid it. `false` for a server behind a proxy that does it. @default true
    */
   readonly compression?: boolean;
 }
@@ -182,7 +181,7 @@ class RequestListener {
   /** @throws EdgeError for a head that is too large, or that the server has shortened */
   #checkHead(request: IncomingMessage, url: string, limits: ResolvedLimits): void {
     const fields = fieldsOf(request);
-    // With HTTP/2 a server resets what has more headers than it takes, and drops none.
+    // An HTTP/2 server resets a request with more headers than it takes, and drops none.
     if (request.httpVersionMajor < 2) {
       const server = serverOf(request);
       if (server !== this.#server) {
@@ -311,7 +310,7 @@ const NO_SERVER = Symbol('no server');
 function unknownProxy({ socket, headers }: IncomingMessage): Error {
   const from = headers['x-forwarded-for'] === undefined ? 'Forwarded' : 'X-Forwarded-For';
   return new Error(
-    `The anti-abuse limit (addressRequestsPerSecond) counts the requests of ${socket.remoteAddress}, which come with ${from}: that is the address of a proxy, and all of its visitors count as one. Create the listener with host.listener({ trustProxy: true }) where the proxy sets that header, or with the number of proxies that add to it; with trustProxy: false where there is none`,
+    `The anti-abuse limit (addressRequestsPerSecond) counts the requests of ${socket.remoteAddress}, which come with ${from}: that is the address of a proxy, and all of its visitors count as one. Create the listener with host.listener({ trustProxy: true }) where the proxy sets that header, or with the number of proxies that add to it; with trustProxy: false where no proxy exists`,
   );
 }
 

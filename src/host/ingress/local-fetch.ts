@@ -1,6 +1,6 @@
 /**
- * A function fetches a custom domain that another function of this host serves: the request goes through the router, not through the network, and is
- * treated as that of any HTTP client. It has the same limits and admission; what goes wrong is an error page and no error of the caller's.
+ * A function fetches a custom domain that another function of this host serves: the request goes through the router, not through the network, and is treated as
+ * any HTTP client's. It has the same limits and admission; a failure is an error page and no error of the caller's.
  */
 import { STATUS_CODES } from 'node:http';
 import { answerOf } from '../../bindings/egress/outbound-transport.js';
@@ -74,7 +74,7 @@ export async function localFetch(
   return answer;
 }
 
-/** What a caller over the network would get. */
+/** The answer that a caller over the network would get. */
 export function errorAnswer(error: unknown, headers: readonly string[], signal: AbortSignal): HopAnswer {
   return answerOf(pageOf(error, headers), signal, true);
 }

@@ -85,7 +85,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     );
   }
 
-  /** The answer has to begin within this time, which begins now. */
+  /** The answer must begin within this time, which begins now. */
   limit(timeoutMs: number): void {
     this.#timeoutMs = timeoutMs;
     this.#deadline = timeouts.add(this, timeoutMs);

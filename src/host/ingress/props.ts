@@ -25,7 +25,7 @@ export function withProps(input: FetchInput, props: unknown): FetchInput {
   return { ...input, head: [method, url, '', text, ...headers].join('\n'), props: JSON.parse(text) };
 }
 
-/** @throws TypeError for what is no JSON object */
+/** @throws TypeError for a value that is no JSON object */
 export function checkProps(method: 'fetch()' | 'rpcTo()', props: unknown): void {
   const complaint = complaintAbout(PROPS, props);
   if (complaint === undefined) return;

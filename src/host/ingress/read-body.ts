@@ -1,6 +1,6 @@
 /**
- * Bodies that the application, or its framework, has read before the listener got the request. What was parsed is not what was sent: only the very
- * bytes are used in its place, and never silence.
+ * Bodies that the application, or its framework, has read before the listener got the request. A parsed body differs from the sent one: only the exact bytes
+ * replace it, and a missing body is never silently empty.
  */
 import type { IncomingMessage } from 'node:http';
 import { fieldsOf } from '../../quotas/both-protocols.js';
@@ -25,7 +25,7 @@ export function bodyReadBefore(request: IncomingMessage): Buffer | undefined {
   for (const key of ['rawBody', 'body']) {
     const bytes: unknown = Reflect.get(request, key);
     if (!(bytes instanceof Uint8Array) || !request.readableEnded) continue;
-    // Parsers decode what is encoded: then it has other bytes than the headers say.
+    // A parser also decodes the content coding: then the body has other bytes than the headers say.
     const isExact = length === undefined ? !isEncoded : Number(length) === bytes.byteLength;
     if (isExact) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }

@@ -1,7 +1,6 @@
 /**
- * The target of a request of node:http, read once: the URL that the router matches is the very URL that the function sees. A target that a
- * URL parser would read in another way than a proxy in front that compares text (dot segments, backslashes, a Host with a path in it) is
- * refused rather than corrected.
+ * The target of a request of node:http, read once: the URL that the router matches is the very URL that the function sees. A target is refused rather than
+ * corrected when a URL parser and a proxy that compares text would read it differently: dot segments, backslashes, a Host with a path in it.
  */
 import { type IncomingMessage, METHODS } from 'node:http';
 import { LRUCache } from 'lru-cache';
@@ -11,7 +10,7 @@ import { forwardedValue, type TrustProxy } from './client-address.js';
 export interface RequestTarget {
   /** The URL as `new URL(url).href` gives it, without a fragment. */
   readonly url: string;
-  /** Its host: lower case, with the port where it is not that of the scheme. */
+  /** Its host: lower case, with the port where it differs from the default of the scheme. */
   readonly host: string;
   /** Its path, without the query. */
   readonly path: string;
@@ -46,11 +45,11 @@ const RESOLVED_PATH = /\\|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 const BYTE_BEYOND_ASCII = /[\x80-\xff]/g;
 
 /**
- * The URL of a request, also where a framework has cut the mount path off `request.url`. With `trustProxy`, scheme and host are those of
- * X-Forwarded-Proto and X-Forwarded-Host where these are given.
+ * The URL of a request, also where a framework has cut the mount path off `request.url`. With `trustProxy`, scheme and host come from X-Forwarded-Proto and
+ * X-Forwarded-Host where these are given.
  *
- * @throws EdgeError EDGE_REQUEST_MALFORMED: a method that node:http does not take, not exactly one Host, one that is not a host name or address, an absolute
- * target that is not of http or https or has another host than Host, a target that has a fragment, control characters, backslashes or dot segments
+ * @throws EdgeError EDGE_REQUEST_MALFORMED: a method that node:http does not take, not exactly one Host, or one that is no host name or address. Also an
+ * absolute target that is not of http or https or has another host than Host, and a target with a fragment, control characters, backslashes or dot segments
  */
 export function readTarget(request: IncomingMessage, trustProxy: TrustProxy): RequestTarget {
   const original =
@@ -145,7 +144,7 @@ function withoutOrigin(target: string, host: string): string {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** The scheme of the target may be another than that of the connection, behind what ends TLS; so may the port that goes without saying. */
+/** The scheme of the target may differ from the connection's, behind a proxy that ends TLS; so may an implied port. */
 function withoutDefaultPort(host: string): string {
   return host.replace(/:(?:80|443)$/, '');
 }

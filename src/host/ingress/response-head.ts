@@ -4,7 +4,7 @@
  */
 import http, { type ServerResponse } from 'node:http';
 
-/** Not replaced by a middleware that wants to know when the head is written, as those of sessions and of compression do. */
+/** The original method: middleware for sessions or compression replaces it, to learn when the head is written. */
 const plainWriteHead = http.ServerResponse.prototype.writeHead;
 
 /** Headers whose lists have entries of both sides: the function's values are added to those that the application has set. */
@@ -26,7 +26,7 @@ export function writeHead(response: ServerResponse, status: number, statusText: 
   const isFirst = response.req.httpVersionMajor < 2;
   // HTTP/2 has no status texts.
   checkHead(isFirst ? statusText : '', headers);
-  // One call for each name: Node 20 keeps the last of equal names when it merges a list with what was set before, and so do wrappers of writeHead().
+  // One call for each name: Node 20 keeps the last of equal names when it merges a list with headers set before, and so do wrappers of writeHead().
   const valuesOf = new Map<string, string[]>();
   for (let at = 0; at < headers.length; at += 2) {
     const name = (headers[at] ?? '').toLowerCase();
@@ -133,8 +133,8 @@ export function headOnly(headers: readonly string[], bodyBytes: number): string[
 }
 
 /**
- * Node writes every value that Number() accepts as a length, such as `0x10` or `+16`. A proxy that reads it differently takes the rest of
- * the body for the next response of the connection, so a value that is not a single row of digits is left out.
+ * Node writes every value that Number() accepts as a length, such as `0x10` or `+16`. A proxy that reads it differently takes the rest of the body for the next
+ * response of the connection. So a value that is not a plain row of digits is left out.
  */
 export function withPlainLength(headers: readonly string[]): string[] {
   let length: string | undefined;

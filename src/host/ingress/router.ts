@@ -1,6 +1,6 @@
 /**
- * Routes: which function of the host answers a URL. The most specific pattern wins, independent of the order of loading, among those of the
- * account that the host name belongs to; a name without an owner is answered by routes of any host.
+ * Routes: which function of the host answers a URL. The most specific pattern of the account that owns the host name wins, independent of the order of loading;
+ * a name without an owner is answered by routes of any host.
  */
 import { LRUCache } from 'lru-cache';
 import { nameOfHost, namesAbove } from '../../names/host-names.js';

@@ -1,4 +1,4 @@
-/** What every invocation of one function works with: its limits, its services, and where its logs and its outcome go. */
+/** The context that all invocations of one function share: its limits, its services, and the receivers of its logs and outcomes. */
 import type { ColdStarts } from '../../quotas/cold-starts.js';
 import type { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -96,7 +96,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
   };
 }
 
-/** A function may not fetch another function of the same zone by URL without a service binding, and there are none (specification: Errors). */
+/** A function may not fetch another function of the same zone by URL without a service binding, and it has no such binding (specification: Errors). */
 function urlCheck(host: AccountHost, { routes }: ResolvedLoadOptions): (url: URL) => void {
   // A route of any host is in no zone.
   const zones = new Set(routes.map(route => route.zone).filter(zone => zone !== ''));

@@ -1,4 +1,4 @@
-/** Runs one function: has its isolate, loads it when there is none, and starts invocations in it. */
+/** Runs one function: finds its isolate, loads it when it is missing, and starts invocations in it. */
 
 import { abortable, delay, race } from 'abort-controller-x';
 import type { IsolateCache } from '../../pool/host/isolate-cache.js';
@@ -20,7 +20,7 @@ import type { ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 import { reportUnstarted } from './unstarted-invocation.js';
 
-/** What invocations begin in: a function, or one of its stateful objects. */
+/** The target of an invocation: a function, or one of its stateful objects. */
 export type InvocationTarget = Pick<FunctionRunner, 'context' | 'run' | 'runNow'>;
 
 export interface RunnerOptions {
@@ -37,7 +37,7 @@ export interface RunnerOptions {
 
 /** Invocations that may wait while the isolate is being loaded. */
 const MAX_WAITING = 10_000;
-/** What a request takes that waits, besides its texts. */
+/** The size of a waiting request, besides its texts. */
 const WAITING_BYTES = 2048;
 /**
  * The limit is on CPU time, and the isolate's watchdog keeps it; on the wall a load may take as long as this, so that a cell that does not
@@ -56,7 +56,7 @@ export class FunctionRunner implements Replacements {
   readonly #retired = new AbortController();
   #waiting = 0;
   readonly #retireListeners: ((successor: FunctionRunner | EdgeError) => void)[] = [];
-  /** Set when it is retired: the version in its place, or the error of what comes too late. */
+  /** Set when it is retired: the version that replaces it, or the error for later requests. */
   #successor: FunctionRunner | EdgeError | undefined;
   handlers: readonly string[] = [];
   /** It exports classes of stateful objects. */
@@ -69,7 +69,7 @@ export class FunctionRunner implements Replacements {
     this.#key = `${cachePrefix(options.context.account)}${++serial}`;
   }
 
-  /** Loads the function for the first time. Rejects with the EdgeError that says what is wrong with it. */
+  /** Loads the function for the first time. Rejects with the EdgeError of the function's defect. */
   async load(): Promise<void> {
     await this.#isolate();
   }
@@ -106,7 +106,7 @@ export class FunctionRunner implements Replacements {
     try {
       isolate = await within(this.#isolate(), start.timeoutMs, this.context.function);
     } catch (error) {
-      // What a caller no longer waits for does not begin anew.
+      // A request whose caller has given up does not start over.
       const isWanted = errorCode(error) !== 'EDGE_TIMEOUT';
       if (isWanted && this.#successor instanceof FunctionRunner) return await this.#successor.run(start, sink);
       const wallMs = rounded(performance.now() - beganMs);
@@ -150,7 +150,7 @@ export class FunctionRunner implements Replacements {
     try {
       return await this.#isolate();
     } finally {
-      // Behind the invocation that begins there now: till then it is not idle.
+      // Behind the invocation that begins there now: before that it counts as busy.
       setImmediate(() => this.#waiting--);
     }
   }
@@ -160,9 +160,7 @@ export class FunctionRunner implements Replacements {
     return handle?.takesNew === true ? handle : undefined;
   }
 
-  /**
-   * No new invocations; the isolate ends with those that run. What still comes here goes to the successor, or is refused with the error.
-   */
+  /** No new invocations; the isolate ends with those that run. Later requests go to the successor, or are refused with the error. */
   retire(successor: FunctionRunner | EdgeError = unloadedError(this.context)): void {
     this.#successor = successor;
     for (const listener of this.#retireListeners) listener(successor);
@@ -262,7 +260,7 @@ export class FunctionRunner implements Replacements {
   }
 }
 
-/** What is asked of a function that is no longer loaded. */
+/** The error of a request to a function that is no longer loaded. */
 export function unloadedError({ account, function: name }: { account: string; function: string }): EdgeError {
   return new EdgeError(
     'EDGE_FUNCTION_UNLOADED',
@@ -270,7 +268,7 @@ export function unloadedError({ account, function: name }: { account: string; fu
   );
 }
 
-/** What is awaited, for as long as the caller wants to wait. It goes on by itself: others may wait for it too. */
+/** Awaits the work for as long as the caller wants to wait. The work itself continues: others may wait for it too. */
 function within<T>(work: Promise<T>, timeoutMs: number | undefined, name: string): Promise<T> {
   if (timeoutMs === undefined) return work;
   return race(new AbortController().signal, signal => [
@@ -286,7 +284,7 @@ export function cachePrefix(account: string): string {
   return `${account}/`;
 }
 
-/** `figureMs`: when the start was ended, what it had taken till then. */
+/** `figureMs`: the duration of the start when it was ended. */
 function startupError(context: InvocationContext, figureMs: number): EdgeError {
   const { startupMs, plan } = context.limits;
   const subject = `load function "${context.function}"`;
@@ -307,7 +305,7 @@ function goneError(context: InvocationContext, { reason, message, usage }: Isola
   const subject = `load function "${context.function}"`;
   if (reason === 'memory') {
     const { memoryBytes: allowed, plan } = context.limits;
-    // A bomb is seen when it has gone off: what it held then is more than what was last seen of it.
+    // A memory bomb is noticed after it has exploded: it then holds more than the last measurement shows.
     const figure = Math.max(usage.memoryBytes, allowed);
     const measured = 'the memory of its global scope';
     return limitError('EDGE_MEMORY_LIMIT', { limit: 'memoryBytes', subject, measured, figure, allowed, plan });

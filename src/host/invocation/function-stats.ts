@@ -24,7 +24,7 @@ export interface HistogramSnapshot {
   readonly buckets: readonly { readonly upTo: number; readonly count: number }[];
 }
 
-/** What one invocation adds. */
+/** The numbers that one invocation adds. */
 export interface InvocationFigures {
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -41,7 +41,7 @@ export class FunctionStats {
   readonly #wallMs = new Histogram();
   #all: FunctionStats | undefined;
 
-  /** From here on the times that are recorded are recorded there too: those of more functions, some of which are loaded no more. */
+  /** From here on times are recorded there too: it collects several functions, some of which are no longer loaded. */
   addTimesTo(all: FunctionStats): void {
     this.#all = all;
   }
@@ -98,7 +98,7 @@ function bucketOf(ms: number): number {
 }
 
 /**
- * Not `createHistogram` of node:perf_hooks: it takes whole numbers, does not say how many are in a bucket, takes 6 KB for each and as long to
+ * Not `createHistogram` of node:perf_hooks: it takes whole numbers, does not report the counts of its buckets, and takes 6 KB for each. It takes as long to
  * record one value as this takes for two (160 to 280 ns), once for each invocation.
  */
 export class Histogram {
@@ -107,7 +107,7 @@ export class Histogram {
   #sum = 0;
   #max = 0;
 
-  /** `bucket` is that of the value, which several histograms may record. */
+  /** `bucket` is the bucket of the value, which several histograms may record. */
   record(ms: number, bucket: number): void {
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
     this.#count++;

@@ -1,4 +1,4 @@
-/** The errors of what a function itself did: what its handler threw, and answers that are none. */
+/** The errors of a function's own actions: exceptions of its handler, and invalid answers. */
 
 import { MAX_REPLY_HEAD_CHARACTERS } from '../../isolate/ops/table.js';
 import { isWrongLength } from '../../protocol/incoming-body.js';
@@ -11,8 +11,8 @@ import { cpuError, cpuOfReason, memoryError, memoryOfReason, responseError } fro
 import { positionIn } from './load-failure.js';
 
 /**
- * What a handler threw, as the error that ends its invocation. `message` and `stack` are the function's texts, as far as they are recorded; the
- * stack has the function's own files alone.
+ * An exception of a handler, as the error that ends its invocation. `message` and `stack` are the function's texts, as far as they are recorded; the stack has
+ * the function's own files alone.
  */
 export function handlerError(
   functionName: string,
@@ -36,7 +36,7 @@ export function unexplainedError(): EdgeError {
   return new EdgeError('EDGE_HANDLER_THREW', 'The handler failed');
 }
 
-/** What a stateful object had written before its answer was not stored. @param failure "Name\nmessage\ncode" */
+/** A stateful object's write before its answer was not stored. @param failure "Name\nmessage\ncode" */
 export function notStoredFailure(failure: string): HandlerFailure {
   const [name = 'Error', message = ''] = failure.split('\n');
   return { code: 'EDGE_OBJECT_RESET', name: name === 'EdgeError' ? 'Error' : name, message, stack: '' };
@@ -64,7 +64,7 @@ export function timeoutError(name: string, timeoutMs: number): EdgeError {
   );
 }
 
-/** What the isolate gives as the reason for which it fails an invocation. */
+/** The error for the reason with which the isolate fails an invocation. */
 export function isolateFailure(
   context: InvocationContext,
   kind: InvocationKind,
@@ -89,7 +89,7 @@ function failureError(name: string, reason: string, isAnswered: boolean): EdgeEr
   return new EdgeError('EDGE_RESPONSE_STREAM', `The response body of function "${name}" failed: ${inWords(reason)}`);
 }
 
-/** Why an answer does not go on to the client; undefined when it does. */
+/** The error for an answer that does not reach the client; undefined for one that does. */
 export function refusedAnswer(
   context: InvocationContext,
   status: number,

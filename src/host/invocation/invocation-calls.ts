@@ -31,7 +31,7 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
   #failedWrites: ObjectWrite[] = [];
   #isOver = false;
 
-  /** @param exchange that of the invocation */
+  /** @param exchange the exchange of the invocation */
   constructor(record: InvocationRecord, isolate: IsolateHandle, exchange: Exchange, caller: CallingInvocation) {
     const { limits, connectionSlotRelease, share } = record.context;
     this.#record = record;

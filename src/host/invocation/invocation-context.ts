@@ -1,4 +1,4 @@
-/** What an invocation needs to know of its function, and where it reports. */
+/** The context of an invocation: its function, and the receivers of its reports. */
 import type { GivenBodies } from '../../bindings/given/given-bodies.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
@@ -29,9 +29,9 @@ export interface InvocationContext {
   readonly remote?: RemoteFunction | undefined;
   /** Other accounts whose functions may call it. */
   readonly callers?: readonly string[];
-  /** What the account may take of the host. */
+  /** The account's share of the host. */
   readonly share: HostShare;
-  /** An HTTP invocation of which nothing has moved for so long is ended. */
+  /** An HTTP invocation without any progress for this long is ended. */
   readonly idleHttpMs: number;
   /** Gives the application the bodies of answers. */
   readonly bodies: GivenBodies;
@@ -42,9 +42,9 @@ export interface InvocationContext {
   admit(mode: RouteMode, address: string | undefined): AdmissionDecision | Promise<AdmissionDecision>;
   /** Requests of the account this minute and today; counted only where there is a rate. */
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
-  /** What the cache in front of the function has done with a request, and the bytes that it has answered with already. */
+  /** The front cache's answer to a request, and the bytes that it has sent already. */
   onFronted?(answer: FrontAnswer, bytes: number): void;
-  /** It has answered with so many bytes more. */
+  /** It has sent this many bytes more. */
   onFrontedBytes?(bytes: number): void;
   emitLog(event: LogEvent): void;
   /** The observers of the function. */

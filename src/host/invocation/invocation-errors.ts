@@ -15,7 +15,7 @@ export interface InvocationSubject {
 /** The reason with which an isolate fails an invocation that has used up its CPU time: the code, and the milliseconds. */
 const CPU_REASON = /^EDGE_CPU_LIMIT (\d{1,12}(?:\.\d{1,3})?)$/;
 
-/** An invocation that has taken so many times its limit was one of the first of its isolate (limits.md). */
+/** An invocation that has taken this multiple of its limit was one of the first of its isolate (limits.md). */
 const FAR_BEYOND = 2;
 
 /** The CPU milliseconds that a reason of failure states; undefined when it is about something else. */

@@ -1,4 +1,4 @@
-/** What an invocation is called in events and logs. Every event has one: most take its last two digits from a table. */
+/** The id of an invocation in events and logs. Every event has one: most take its last two digits from a table. */
 
 /** Parts the invocations of different hosts and runs. */
 const RUN = hex(Math.floor(Math.random() * 0x1_0000_0000), 8);

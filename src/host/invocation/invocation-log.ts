@@ -1,4 +1,4 @@
-/** What is recorded of one invocation: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
+/** The recorded texts of one invocation: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
 import type { LimitWarnings } from '../../quotas/limit-warnings.js';
 import type { LogLevel } from '../events.js';
 import type { InvocationContext } from './invocation-context.js';
@@ -35,7 +35,7 @@ export class InvocationLog {
     return this.#lines;
   }
 
-  /** What was recorded for those who watch, which is no longer kept. */
+  /** The record for tails, which is no longer kept. */
   takeRecorded(): RecordedLog {
     const logs = this.#kept ?? [];
     const exceptions = this.#exceptions ?? [];
@@ -55,7 +55,7 @@ export class InvocationLog {
     if (!wasTruncated) this.#noteTruncation();
   }
 
-  /** What is left of a text that counts to the limit; null when nothing of it is. */
+  /** The part of a text that is still within the limit; */
   record(text: string): string | null {
     const wasTruncated = this.#budget.isTruncated;
     const recorded = this.#admit(text);

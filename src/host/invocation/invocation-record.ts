@@ -1,4 +1,4 @@
-/** What is known of one invocation for its event, its trace and its log. Most of it is made when there is something to record. */
+/** The facts about one invocation for its event, its trace and its log. Most of them are collected when there is something to record. */
 import type { HandlerFailure } from '../../protocol/messages.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { EdgeError } from '../../quotas/errors.js';
@@ -36,9 +36,9 @@ export class InvocationRecord {
   #log: InvocationLog | undefined;
   /** The status of the response. */
   status: number | undefined;
-  /** While it goes on: of a response that came whole. At its end: of any. */
+  /** While it runs: of a response that came whole. At its end: of any. */
   responseBytes = 0;
-  // What is known at its end.
+  // The values that are known at its end.
   cpuMs = 0;
   wallMs = 0;
   peakBytes = 0;
@@ -64,7 +64,7 @@ export class InvocationRecord {
     return this.#outcome;
   }
 
-  /** What ended it, or what its handler threw. */
+  /** The error that ended it, or its handler's exception. */
   get error(): EdgeError | undefined {
     return this.#error;
   }
@@ -96,7 +96,7 @@ export class InvocationRecord {
     return this.#recorded().takeRecorded();
   }
 
-  /** What ended it comes first: what fails afterwards is a consequence. */
+  /** The first reason for its end counts: later failures are consequences. */
   ended(outcome: InvocationOutcome, error?: EdgeError): void {
     if (error !== undefined && (this.#outcome === 'ok' || this.#error === undefined)) this.#error = error;
     if (this.#outcome === 'ok') this.#outcome = outcome;
@@ -117,13 +117,13 @@ export class InvocationRecord {
     this.#error = handlerError(this.context.function, failure, message, stack);
   }
 
-  /** A promise that waitUntil was given. It fails nothing, so only those who watch are told. */
+  /** A promise that waitUntil was given. It fails nothing, so only tails are notified. */
   waitRejected({ name, message, stack }: HandlerFailure): void {
     if (this.context.tails.isWatched) this.#recorded().exception(name, message, stack);
   }
 
   #recorded(): InvocationLog {
-    // What a tail is about was recorded where it happened.
+    // The invocations that a tail is about have recorded their own texts.
     const head = this.kind === 'tail' ? '' : this.start.head;
     this.#log ??= new InvocationLog(this.context, this.id, head, this.warnings);
     return this.#log;

@@ -22,7 +22,7 @@ export interface StartedObject {
   over(): void;
 }
 
-/** What starts an invocation. */
+/** The start of an invocation: its event, and its options. */
 export interface InvocationStart {
   readonly kind:
     | HostOpens.Fetch
@@ -38,9 +38,9 @@ export interface InvocationStart {
   readonly body: Uint8Array | string | null;
   /** The body is all of it; else it is written to the exchange by its source. */
   readonly isComplete: boolean;
-  /** The request asks for a WebSocket: what is written to the exchange are messages, once there is one. */
+  /** The request asks for a WebSocket: the exchange then carries messages, once the WebSocket is open. */
   readonly isUpgrade?: true | undefined;
-  /** What came with the call that begins it, in place of what was given to load(). */
+  /** The props of the call that begins it, in place of the props given to load(). */
   readonly props?: Readonly<Record<string, unknown>> | undefined;
   /** The fetches of other functions of this host that begin it. */
   readonly chain?: FetchChain | undefined;
@@ -96,7 +96,7 @@ export class UpgradeStart extends FetchStart {
   readonly isUpgrade = true;
 }
 
-/** @throws TypeError or RangeError for a timeout that is none */
+/** @throws TypeError or RangeError for an invalid timeout */
 export function checkTimeoutMs(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'number')
@@ -120,7 +120,7 @@ const LIKE_FETCH: ReadonlySet<HostOpens> = new Set([
   HostOpens.Timer,
 ]);
 
-/** What its event says of the stateful object. */
+/** The part of its event about the stateful object. */
 export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'object'> {
   return object === undefined ? {} : { object: { className: object.className, id: object.id } };
 }
@@ -142,7 +142,7 @@ export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEve
   return { method: head.slice(0, methodEnd), url: head.slice(methodEnd + 1, urlEnd < 0 ? undefined : urlEnd) };
 }
 
-/** What a span says of it. */
+/** The part of its span about the start. */
 export function tracedStart(start: InvocationStart): TracedStart {
   return { kind: kindOf(start), head: start.head, ...requestLine(start) };
 }

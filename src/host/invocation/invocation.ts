@@ -1,7 +1,6 @@
 /**
- * One invocation on the host's side, as a state machine: what the isolate says, what the client does and what goes past a limit move it on, and
- * each end is reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost
- * isolate in loss/.
+ * One invocation on the host's side, as a state machine: messages of the isolate, actions of the client and exceeded limits change its state, and each end is
+ * reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost isolate in loss/.
  *
  *     running --an answer with a body that follows--> responding --all of the body was handed over--> finishing
  *     running --an answer that is complete--> finishing
@@ -46,26 +45,26 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   readonly caller = callerContext();
   readonly #context: InvocationContext;
   #isolate: IsolateHandle;
-  /** Undefined when it has begun anew. */
+  /** Undefined when it was restarted. */
   #replacements: Replacements | undefined;
   readonly #sink: ResponseSink;
   readonly #record: InvocationRecord;
   source: RequestBodySource | undefined;
   /** Bytes of a request body that comes as a stream, counted by the one who feeds it. */
   bodyBytes = 0;
-  /** The function asked that errors of its own hand the request on to what is behind it. */
+  /** The function asked that a failed request continues to the handler behind it. */
   passesThrough = false;
   /** The handler of a cron trigger asked that it is not run again when it fails. */
   #isNoRetry = false;
   #state: State = 'running';
   /** An answer has come, be it that the handler failed. */
   #isAnswered = false;
-  /** What many invocations do without is made when it is needed. */
+  /** Many invocations need none of these, so they are made on first use. */
   #bill: HostBill | undefined;
   #isolateCpuMs = 0;
   #times: InvocationTimes | undefined;
   #calls: InvocationCalls | undefined;
-  /** The services have been told of it, and will say what its calls came to. */
+  /** The backend process was notified of it, and will report the cost of its calls. */
   #isAnnounced = false;
   #chain: RemoteCaller['calls'] | undefined;
   /** For a stateful object: its answer, which waits for the writes that the object has made before it. */
@@ -109,16 +108,16 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
 
   /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
   abort(): void {
-    // Also when it is over: what has come of the response may still wait for the client.
+    // Also when it is over: the rest of the response may still wait for the client.
     this.exchange.fail('The client disconnected');
     if (this.#state === 'over') return;
     if (!this.#isAnswered) this.#record.ended('canceled');
-    // What a caller has of a method's value ends with it, disposed or not: that is no loss.
+    // A stream that a caller has got by a method ends with it, disposed or not: that is no loss.
     else if (this.#record.start.kind !== HostOpens.Rpc) this.#record.ended('responseStreamDisconnected');
     this.#leaveAnswering('abandoned');
   }
 
-  /** The endpoint cannot send the answer, or waits for it no more. What waitUntil holds goes on as after a disconnect. */
+  /** The endpoint cannot send the answer, or waits for it no more. The promises of waitUntil continue as after a disconnect. */
   refuseAnswer(error: EdgeError, outcome: InvocationOutcome): void {
     if (this.#state === 'over') return;
     this.#record.status = undefined;
@@ -130,7 +129,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#state !== 'over') this.#leaveAnswering('finishing');
   }
 
-  /** Messages of its WebSocket have been handed over: its CPU time begins anew with each. */
+  /** Messages of its WebSocket have been handed over: each restarts its CPU time. */
   renew(messages: number): void {
     this.#isolate.claims.renewed(messages);
     this.#bill?.renew();
@@ -143,7 +142,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#leaveAnswering(isClean ? 'finishing' : 'abandoned');
   }
 
-  /** Nothing of it goes on in the isolate. */
+  /** Ends it in the isolate. */
   close(): void {
     this.#isolate.closeInvocation(this.exchange.id);
     if (this.#isAnnounced) this.#context.remote?.closing(this.#isolate, this.exchange.id);
@@ -279,7 +278,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (!this.#isolate.isUsable) return;
     const isAnswered = this.#isAnswered && this.#held === undefined;
     const { error, outcome } = isolateFailure(this.#context, this.#record.kind, reason, isAnswered);
-    // Its isolate is about to end: what comes next goes to another one.
+    // Its isolate is about to end: later invocations go to another one.
     if (outcome === 'exceededMemory') this.#isolate.leave();
     this.#fail(error, outcome);
   }
@@ -419,7 +418,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     return !hasBegun && this.#state === 'running' && this.#record.start.isComplete && this.#replacements !== undefined;
   }
 
-  /** In the isolate that replaces the one that another invocation has taken along. Its time goes on. */
+  /** Restarts it in a new isolate, after another invocation has caused the end of its isolate. Its time continues. */
   async #beginAnew(detail: string, usage: LossUsage): Promise<void> {
     const replacements = this.#replacements;
     this.#replacements = undefined;
@@ -511,7 +510,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     const record = this.#record;
     record.cpuMs = rounded(this.#isolateCpuMs + (this.#bill?.ms ?? 0));
     this.#context.onFinished(record.outcome, record, () => invocationEvent(this.#context, record), record.trace);
-    // Last, when all of it is known. A log that was begun for one who watches no more is given back all the same.
+    // This comes last, when everything about it is known. The log is released even if the last tail has disconnected.
     if (this.#context.tails.isWatched) this.#context.tails.finished(record);
     else record.releaseLog();
   }

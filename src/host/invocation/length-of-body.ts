@@ -1,6 +1,6 @@
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** The length that the head of an answer declares for its body. Undefined where it is none, or there are two. */
+/** The length that the head of an answer declares for its body. Undefined where it declares none, or two. */
 export function lengthOfBody(status: number, head: string): number | undefined {
   if (WITHOUT_BODY.has(status) || !head.includes('content-length')) return undefined;
   const parts = head.split('\n');

@@ -1,14 +1,14 @@
 /**
- * The writes of stateful objects that are under way, by isolate. An isolate sends an answer behind the writes that were made before it, without waiting for
- * them: the host keeps the answer back until they are on disk, and it does not go out when one of them has failed. For isolates whose calls of services
- * come over the connection of their answers; others wait themselves.
+ * In-flight writes of stateful objects, by isolate. An isolate sends an answer behind the writes that were made before it, without waiting for them: the host
+ * keeps the answer back until they are on disk, and it does not go out when one of them has failed. For isolates whose calls of services come over the
+ * connection of their answers; others wait themselves.
  */
 import { OPEN_CALL, WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { isObject } from '../../quotas/schema/describe.js';
 
-/** One object in one isolate, while it has writes under way, or one has failed that the isolate may not know of yet. */
+/** One object in one isolate, while it has writes in flight, or one has failed that the isolate may not know of yet. */
 interface ObjectWrites {
   last: ObjectWrite;
   /** "Name\nmessage\ncode" */
@@ -26,7 +26,7 @@ const MAX_KEY_CHARACTERS = 576;
 export function beginWrite(isolate: IsolateHandle, head: string): ObjectWrite | undefined {
   if (head.length > MAX_HEAD_CHARACTERS) return undefined;
   let objects = isolates.get(isolate);
-  // What an instance before this one has written is over for it, also when that has failed.
+  // The writes of an earlier instance no longer concern this one, even when one has failed.
   if (objects !== undefined && head.startsWith(OPEN_CALL)) objects.delete(keyOf(head.slice(OPEN_CALL.length)) ?? '');
   if (!head.startsWith(WRITE_CALL)) return undefined;
   const key = keyOf(head.slice(WRITE_CALL.length));
@@ -69,7 +69,7 @@ export class ObjectWrite {
     else this.#waiting.push(listener);
   }
 
-  /** @returns whether the isolate has to learn of a failure: until then, `forget` is not to be called */
+  /** @returns whether the isolate must learn of a failure: until then, `forget` must not be called */
   settle(failure: string | undefined): boolean {
     this.#isSettled = true;
     const writes = this.#writes;

@@ -1,4 +1,4 @@
-/** Calls of one invocation that are under way, or whose results refer to objects: other calls of it may go on by their results (pipelining). */
+/** Calls of one invocation that are in flight, or whose results refer to objects: its other calls may continue on their results (pipelining). */
 
 /** The invocation that makes a result. */
 interface Callee {
@@ -16,7 +16,7 @@ export class OpenResult<T extends Callee> {
     this.#close = close;
   }
 
-  /** The invocation that makes the result, once it has begun. Undefined: there is none, or none any more. */
+  /** The invocation that makes the result, once it has begun. Undefined: no invocation makes it, or it is gone. */
   callee(): T | undefined | Promise<T | undefined> {
     if (this.#callee !== undefined || this.#isClosed) return this.#open();
     return new Promise(resolve => {

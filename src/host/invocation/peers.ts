@@ -11,7 +11,7 @@ import { OpenResults } from './open-results.js';
 
 /** Stubs that the functions of one isolate may hold. */
 const MAX_STUBS = 10_000;
-/** What one takes of the host's heap. */
+/** The size of a stub in the host's heap. */
 const STUB_BYTES = 320;
 
 /** An object that an invocation has sent. */
@@ -83,12 +83,12 @@ export class Peer {
     this.#table = tableOf(isolate);
   }
 
-  /** Its subrequests: those of calls of its objects count to it too. */
+  /** Its subrequests: calls of its objects count to it too. */
   get meter(): SubrequestMeter {
     return this.#accounting.meter();
   }
 
-  /** The same where the services have a process of their own, which is told of it when it was not. Undefined when there is nobody to be told. */
+  /** The same with a backend process, which is notified first when necessary. Undefined when no backend process is connected. */
   announced(): InvocationAddress | undefined {
     return this.#accounting.announced();
   }
@@ -109,7 +109,7 @@ export class Peer {
     return this.#isOver || !this.isolate.isUsable;
   }
 
-  /** The object that it has sent under this number. What comes of it when it is over is for nobody, and is not kept. */
+  /** The object that it has sent under this number. An object that it sends after its end is not kept. */
   share(id: number): SharedObject {
     if (this.#isOver) return new SharedObject(this, id);
     const known = this.#sent.get(id);
@@ -126,7 +126,7 @@ export class Peer {
     return object;
   }
 
-  /** The object of a stub that its isolate holds. @throws Error when there is none */
+  /** The object of a stub that its isolate holds. @throws TypeError when the stub is no longer valid */
   find(number: number): SharedObject {
     const stub = this.#table.stubs.get(number);
     if (stub === undefined) throw new TypeError('The stub is no longer valid: the call that it came with is over');

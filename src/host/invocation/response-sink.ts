@@ -1,9 +1,9 @@
-/** What an invocation talks to on the side of its caller: the taker of the answer, and the source of a request body that is a stream. */
+/** The caller's side of an invocation: the receiver of the answer, and the source of a request body that is a stream. */
 import type { Exchange } from '../../protocol/exchange.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
-/** The body of an answer that comes as a stream: an exchange, or what stands for one. */
+/** The body of an answer that comes as a stream: an exchange, or a stand-in for one. */
 export type AnswerBody = Pick<Exchange, 'read' | 'incoming' | 'stopReading'>;
 
 /** Where the answer goes. One of `respond` and `fail` is called first, once; after `respond`, `fail` breaks the stream. */
@@ -30,9 +30,9 @@ export interface ResponseSink {
   ended?(error: EdgeError | undefined, noRetry: boolean): void;
 }
 
-/** What feeds the request body, when it is a stream. */
+/** The source of a request body that is a stream. */
 export interface RequestBodySource {
-  /** Writing may go on. */
+  /** Writing may continue. */
   resume(): void;
   /** The function reads no more. */
   stop(): void;

@@ -1,6 +1,6 @@
 /** The name of the method that a call is for, as events and tails tell it. */
 
-/** What is longer was hardly meant as a name. */
+/** A longer text was hardly meant as a name. */
 const MAX_CHARACTERS = 256;
 
 /** @param path the names to it, none for a stub that is a function; undefined when it is no call */

@@ -5,7 +5,7 @@ import type { FunctionRunner } from './function-runner.js';
 import type { ResponseSink } from './response-sink.js';
 
 export interface ScheduledRun {
-  /** What the handler, or a promise that waitUntil was given, has failed with, or what ended it; undefined when it has succeeded. */
+  /** The error of the handler, of a promise given to waitUntil, or of the limit that ended it; undefined after a success. */
   readonly error: Error | undefined;
   /** The handler called noRetry(). */
   readonly noRetry: boolean;

@@ -23,7 +23,7 @@ export async function runToEnd(
     let answer = '';
     const sink: ResponseSink = {
       respond: (_status, _head, body, isComplete, exchange) => {
-        // What these answer is short and comes whole; a stream is not what our own guest code sends.
+        // Their answers are short and arrive whole; our own guest code never sends a stream here.
         if (!isComplete) exchange.stopReading('It is not read');
         if (isComplete) answer = body.toString('utf8');
         if (kind === HostOpens.Queue) resolve(answer);

@@ -1,6 +1,6 @@
 /**
- * What happens on a host, for those who watch from outside: channels of node:diagnostics_channel, and spans and metrics of OpenTelemetry
- * where the application has `@opentelemetry/api` and has registered a provider. Without a subscriber or provider nothing is made.
+ * The events of a host for observers: channels of node:diagnostics_channel, and spans and metrics of OpenTelemetry where the application has
+ * `@opentelemetry/api` and has registered a provider. Without a subscriber or provider nothing is made.
  */
 import { channel } from 'node:diagnostics_channel';
 import type { AbuseEvent } from '../../quotas/abuse-guard.js';

@@ -7,7 +7,7 @@ import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, objectOf, requestLine } from './invocation-start.js';
 import { rpcMethodOf } from './rpc-method.js';
 
-/** How it ended, by the error of the start. Others are those of the script. */
+/** How it ended, by the error of the start. All other errors are the script's. */
 const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {
   EDGE_STARTUP_LIMIT: 'exceededCpu',
   EDGE_MEMORY_LIMIT: 'exceededMemory',

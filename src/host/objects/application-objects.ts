@@ -12,14 +12,14 @@ import { type ObjectRules, objectRunnerOf } from './object-runner.js';
 export interface ObjectHandle {
   /** 64 hexadecimal digits. */
   readonly id: string;
-  /** What the id was made from; undefined for other ids. */
+  /** The name that the id was made from; undefined for other ids. */
   readonly name: string | undefined;
   /**
    * Sends a request to the object, as `fn.fetch()` does to the function, with `timeoutMs` beside the options of `new Request()`. Rejects like it; with
    * EDGE_OBJECT_RESET when the object was reset, and EDGE_OVERLOADED when it has too much to do.
    */
   fetch(input: Request | string | URL, init?: RequestInit & { readonly timeoutMs?: number }): Promise<Response>;
-  /** The methods of the object, as `fn.rpc` has those of the function. */
+  /** The methods of the object, as `fn.rpc` has the methods of the function. */
   readonly rpc: FunctionRpc;
 }
 
@@ -28,7 +28,7 @@ export interface ApplicationObjects {
   /** The id of the name: the same always. */
   idFromName(name: string): string;
   newUniqueId(): string;
-  /** The object of an id. Nothing is called by it. @throws TypeError for what is no id of this class */
+  /** The object of an id. This makes no call. @throws TypeError for an invalid id of this class */
   get(id: string): ObjectHandle;
   /** The object of the id of the name. */
   getByName(name: string): ObjectHandle;
@@ -41,7 +41,7 @@ export interface ObjectsPlace {
   readonly rules: ObjectRules;
 }
 
-/** @throws TypeError for what is no name of a class */
+/** @throws TypeError for an invalid name of a class */
 export function applicationObjects(place: ObjectsPlace, className: unknown): ApplicationObjects {
   if (typeof className !== 'string' || !/^[A-Za-z_$][A-Za-z0-9_$]{0,254}$/.test(className)) {
     throw new TypeError(`The class of objects is ${JSON.stringify(className)}, expected the name of an export`);

@@ -8,7 +8,7 @@ import { type CalledAccounts, calleeOf } from '../calls/find-callee.js';
 import { runToEnd } from '../invocation/run-to-end.js';
 import { type ObjectRules, objectRunnerOf } from './object-runner.js';
 
-/** What the object itself has failed by: its handler, or a limit. */
+/** Failures of the object itself: its handler, or a limit. */
 const OWN_FAILURES: ReadonlySet<string> = new Set([
   'EDGE_HANDLER_THREW',
   'EDGE_OBJECT_RESET',

@@ -7,7 +7,7 @@ const ANSWER_MS = 2000;
 /** How long the rest of an answer may take then: a body, or a WebSocket that is handed over. */
 const REST_MS = 500;
 
-/** Streams and WebSockets that go on are cut. */
+/** Streams and WebSockets that are still open are cut. */
 export function endWhenAnswered(isolate: IsolateHandle): void {
   let isLate = false;
   let rest: NodeJS.Timeout | undefined;

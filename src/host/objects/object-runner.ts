@@ -1,6 +1,6 @@
 /**
  * The stateful objects of one version of a function. All of them live in one isolate of their own, so each has one instance at most: the next isolate begins
- * when the one before it is gone, also that of the version before.
+ * when the one before it is gone, including the isolate of the version before.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
@@ -26,13 +26,13 @@ import { TimerEvents } from './timer-events.js';
 export interface ObjectName {
   readonly className: string;
   readonly id: string;
-  /** What the id was made from, for the object to know. */
+  /** The name that the id was made from, for the object to read. */
   readonly name?: string | undefined;
 }
 
-/** What the objects of an application share. */
+/** The rules that all objects of an application share. */
 export interface ObjectRules {
-  /** Objects without an event for so long are forgotten. */
+  /** Objects without an event for this long are forgotten. */
   readonly idleMs: number;
   /** The WebSockets that objects have accepted to sleep. */
   readonly sockets: SleepingSockets;
@@ -46,7 +46,7 @@ export interface ObjectRules {
   release?(of: AlarmFunction, by: object): void;
 }
 
-/** How long what runs in an isolate that takes nothing new may go on, before the next one takes its place. */
+/** How long work may continue in an isolate that takes nothing new, before the next one replaces it. */
 const LEAVE_MS = 5000;
 const TIMER_START: InvocationStart = {
   kind: HostOpens.Timer,
@@ -57,7 +57,7 @@ const TIMER_START: InvocationStart = {
 };
 /** Nobody waits for the answer. */
 const NO_SINK: ResponseSink = { respond: () => {}, bodyReady: () => {}, fail: () => {} };
-/** What an event takes that waits, besides its texts. */
+/** The size of a waiting event, besides its texts. */
 const WAITING_BYTES = 2048;
 
 export class ObjectRunner {
@@ -153,7 +153,7 @@ export class ObjectRunner {
   }
 
   #runNow(object: ObjectName, start: InvocationStart, sink: ResponseSink): Invocation | undefined {
-    // What came before goes before.
+    // Events keep their order.
     if (this.#waiting > 0 || this.#inner.live() === undefined) return undefined;
     const begun = this.#begin(object, start);
     try {
@@ -229,7 +229,7 @@ export class ObjectRunner {
     return { ...start, object: { className, id, lead, socket, over } };
   }
 
-  /** All objects have been idle for so long that none is needed: the isolate goes. */
+  /** All objects have been idle for long enough: the isolate goes. */
   #endIdle(): void {
     if (this.#open.size > 0 || performance.now() - this.#lastUsedMs < this.#rules.idleMs) return;
     clearInterval(this.#sweep);
@@ -237,7 +237,7 @@ export class ObjectRunner {
     this.#inner.letGo();
   }
 
-  /** The next isolate, when the one before it is gone: that of the version before too. */
+  /** The next isolate, when the one before it is gone: this includes the isolate of the version before. */
   async #next(acquire: () => Promise<IsolateHandle>): Promise<IsolateHandle> {
     const before = this.#before;
     this.#before = undefined;
@@ -258,7 +258,7 @@ export class ObjectRunner {
     return handle;
   }
 
-  /** Before its isolate begins. One that was retired while it waited gives back what came too late. */
+  /** Before its isolate begins. A runner that was retired meanwhile releases a claim that came too late. */
   async #claim(): Promise<void> {
     const { claim } = this.#rules;
     if (claim === undefined) return;
@@ -278,7 +278,7 @@ export class ObjectRunner {
     if (this.#claiming === 0) this.#rules.release?.(this.#place, this);
   }
 
-  /** Resolves when its isolate is gone. What still runs there is ended after a while. */
+  /** Resolves when its isolate is gone. Work that still runs there is ended after a while. */
   async ended(): Promise<void> {
     const last = this.#last;
     if (last === undefined) return;

@@ -29,7 +29,7 @@ import type { ObjectSockets } from '../sleeping/object-sockets.js';
 import { PairedEnd } from '../sleeping/paired-end.js';
 import { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
-/** What one entry makes the host do, beside its bytes. */
+/** The host's work for one entry, beside its bytes. */
 const ENTRY_MS = 0.004;
 /** The longest body of a call: the isolate sends what it has in parts of a MiB, each of which may end with a long message. */
 const MORE_BYTES = 2 * 1024 * 1024;
@@ -124,7 +124,7 @@ function entry(
     case RecordKind.Text:
     case RecordKind.Binary:
     case RecordKind.Close:
-      // What a slow client has not taken yet would keep all of the body.
+      // The unsent bytes of a slow client would keep all of the body.
       object.sockets.get(number)?.send(record.length * 2 < bodyBytes ? Buffer.from(record) : record);
       return;
     case SocketEntry.Accept:
@@ -218,7 +218,7 @@ async function list(object: ObjectSockets | undefined, { body, work }: ServiceCa
     t: object?.eventTimeoutMs ?? 0,
   };
   if (object === undefined || object.sockets.size === 0) return { head };
-  // As they are now: what is closed while it is being sent has an event of its own.
+  // As they are now: a socket that is closed during the sending has an event of its own.
   const sockets = [...object.sockets.values()];
   work.charge(sockets.length * ENTRY_MS);
   return { head, body: listing(sockets) };

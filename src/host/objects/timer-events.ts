@@ -5,11 +5,11 @@ import { ProtocolError } from '../../protocol/protocol-error.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 
-/** An isolate has at most so many timers. */
+/** The most timers of an isolate. */
 const MAX_WAITING = 10_000;
 /** When the account or the object has too much to do, the event begins later. */
 const RETRY_MS = 100;
-/** What one takes that waits, besides its texts. */
+/** The size of a waiting timer event, besides its texts. */
 const WAITING_BYTES = 512;
 
 /** The object whose timer is due. */

@@ -20,7 +20,7 @@ import type { HostUsage } from '../usage/host-usage.js';
 import type { HostRoutes } from './host-routes.js';
 import type { HostStorage } from './host-storage.js';
 
-/** What an account gets of its host that is the same for all accounts, which are many. */
+/** The parts of its host that an account shares with all others. */
 export type CommonHost = Omit<
   AccountHost,
   'share' | 'tails' | 'redeclare' | 'announce' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
@@ -68,7 +68,7 @@ export class HostAccounts {
   }
 
   /**
-   * The account of this id, made if there is none. Options may be given again as long as they are the same, so that a route can call
+   * The account of this id, which is created when it is missing. Options may be given again as long as they are the same, so that a route can call
    * `host.account(id, options)` for each request. Throws as `host.account()` does.
    */
   named(id: string, options?: AccountOptions): Account {
@@ -141,7 +141,7 @@ export class HostAccounts {
     return removal;
   }
 
-  /** What another application on the storage has changed. Never rejects. */
+  /** Follows a change by another application on the storage. Never rejects. */
   async follow(change: AccountChange): Promise<void> {
     const { account: id } = change;
     try {
@@ -168,7 +168,7 @@ export class HostAccounts {
     return account?.close(removedError(id));
   }
 
-  /** Goes on with removals that an earlier process has begun. */
+  /** Continues removals that an earlier process has begun. */
   async finishRemovals(store: HostStore): Promise<void> {
     for (const id of await store.unfinishedRemovals()) await this.#removeStored(store, id, true);
   }
@@ -181,12 +181,12 @@ export class HostAccounts {
     });
   }
 
-  /** Takes the step of an application that is gone in a removal that goes on in the backend process. */
+  /** Takes the step of an application that is gone in a removal that the backend process continues. */
   async takeRemoval({ account, deleteData }: RemovalStep): Promise<void> {
     await this.#removeBeside(await this.#parts.storage.open(), account, deleteData);
   }
 
-  /** Removes what is kept of the account beside its data. */
+  /** Removes everything of the account that is kept beside its data. */
   async #removeBeside(store: HostStore, id: string, deleteData: boolean): Promise<void> {
     if (!this.#accounts.has(id)) await this.#parts.common.admission.detach(id);
     if (!(await store.hasDatabase('management'))) return;

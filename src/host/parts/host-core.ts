@@ -48,13 +48,13 @@ import { HostRoutes } from './host-routes.js';
 import { HostStorage } from './host-storage.js';
 import { ignoreInspectorSignal } from './inspector-signal.js';
 
-/** What a host is made of besides its options. */
+/** The parts of a host besides its options. */
 export interface HostParts {
   /** @default the bindings of the package */
   readonly registry?: BindingRegistry;
-  /** The text of the guest realm's bundle. @default that of the package */
+  /** The text of the guest realm's bundle. @default the package's bundle */
   readonly guestBundle?: string;
-  /** The program of the backend process. @default that of the package */
+  /** The program of the backend process. @default the package's program */
   readonly servicesMain?: string;
 }
 
@@ -152,13 +152,13 @@ export class HostCore {
     return this.#closing !== undefined;
   }
 
-  /** Lets what runs finish for a while, then ends and closes everything. */
+  /** Lets running work finish for a while, then ends and closes everything. */
   close(drainMs: number): Promise<void> {
     this.#closing ??= this.#close(drainMs);
     return this.#closing;
   }
 
-  /** Closes the WebSockets of clients with 1001, at the beginning of a shutdown: they would go on for as long as it waits. */
+  /** Closes the WebSockets of clients with 1001, at the beginning of a shutdown: they would stay open for as long as it waits. */
   closeWebSockets(): void {
     this.#objects.sockets.goAway();
     this.#cache.goAway();

@@ -1,4 +1,4 @@
-/** What a server mounts of a host: the listener of its functions, the S3-compatible API and the management API. */
+/** The endpoints that a server mounts: the listener of its functions, the S3-compatible API and the management API. */
 
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';

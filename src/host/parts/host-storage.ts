@@ -39,7 +39,7 @@ export class HostStorage {
     return this.#isOpen;
   }
 
-  /** Also while the host closes, for what is still to be written. Rejects as `host.openStorage()` does, but not with EDGE_CLOSED. */
+  /** Also works while the host closes, for remaining writes. Rejects as `host.openStorage()` does, but not with EDGE_CLOSED. */
   async open(): Promise<HostStore> {
     return (await this.#open()).store;
   }

@@ -1,4 +1,4 @@
-/** What the services ask the application to answer: calls of its own code, fetches of its own functions, and the spans of traced calls. */
+/** Answers the requests of the backend process to the application: calls of its own code, fetches of its own functions, and the spans of traced calls. */
 import type { HopRequest, LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin, Service, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';

@@ -9,7 +9,7 @@ import { guarded } from '../../quotas/guarded.js';
 const READ_BYTES = 64 * 1024;
 const IGNORE = (): void => {};
 
-/** Each end of one ends that of the other. What waits in between is what the exchange has, which its account is charged with, and one piece of it. */
+/** The end of either ends the other. The bytes between them are the exchange's, which its account is charged with, and one piece more. */
 export function carry(exchange: Exchange, socket: Socket): void {
   const send = guarded((): void => {
     while (!socket.destroyed && !socket.writableNeedDrain) {

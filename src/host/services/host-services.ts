@@ -50,9 +50,9 @@ import { type InvocationAddress, type RemoteCaller, RemoteFunction, type Service
 export interface HostServicesOptions {
   /** The storage directory. */
   readonly directory: string;
-  /** The program of the backend process. @default that of the package */
+  /** The program of the backend process. @default the package's program */
   readonly main?: string;
-  /** Restores the errors of bindings that come from the services process. */
+  /** Restores the errors of bindings that come from the backend process. */
   readonly errors: BindingErrors;
   readonly hello: () => Omit<ApplicationHello, 'seenChange'>;
   /** Once there is a process. Rejects when the directory may not be used. */
@@ -77,10 +77,10 @@ const MISSED =
   'While the backend process was away other applications have changed more accounts than it keeps: those that were removed long ago may be used here';
 const KIB = 1024;
 const NAMES_AFTER_MS = 50;
-/** Connections that no cell has taken for so long are closed: another one took its place. */
+/** Connections that no cell has taken within this time are closed: another one took its place. */
 const UNUSED_MS = 5000;
 
-/** How often it is looked for a process that lives, and the time in between. */
+/** Connection attempts to a living process, and the delay between them. */
 const CONNECTING_ROUNDS = 50;
 const CONNECTING_WAIT_MS = 20;
 
@@ -161,7 +161,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     });
   }
 
-  /** The id of the process; undefined while there is none. */
+  /** The id of the process; undefined while it does not run. */
   get pid(): number | undefined {
     return this.#connection?.pid;
   }
@@ -199,7 +199,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
     const opening = Array.from({ length: leases }, (_, index) => connection.open(String(first + index)));
     const sockets = await Promise.all(opening).catch(async (error: unknown) => {
       for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
-      // By then the services have accepted those that they were told of, which they do not read.
+      // By then the backend process has accepted the connections announced to it, which it does not read.
       setTimeout(
         guarded(
           () => this.#released(first, leases),
@@ -480,7 +480,7 @@ export class HostServices implements ChannelOwner, ServicesLine, CellServices {
 
   async #follow(exchange: Exchange, head: string): Promise<void> {
     const { number, change, isOwn } = parseToldChange(head);
-    // What it has missed comes before.
+    // The missed calls come first.
     await Promise.allSettled([this.#ready]);
     this.#seenChange = number;
     // Options are followed in one order by all; an account that was removed here may be there again.

@@ -40,8 +40,8 @@ export interface ServicesLine {
 }
 
 /**
- * After so many announced invocations in a row that call no service, none is announced before it does. An announcement costs what asking for one costs less
- * often: the services are told of the beginning and the end, and answer.
+ * After this many announced invocations in a row that call no service, none is announced before its first call. Announcing every invocation costs more than
+ * asking for the few that need it: the backend process learns of each beginning and end, and answers.
  */
 const QUIET_INVOCATIONS = 64;
 
@@ -95,7 +95,7 @@ export class RemoteFunction {
   }
 
   /**
-   * Announces an invocation. False when there is nobody to be told.
+   * Announces an invocation. False when no backend process is connected.
    * @param owner its subrequests count there, too
    */
   begun(isolate: IsolateHandle, invocation: number, caller: RemoteCaller, owner?: InvocationAddress): boolean {

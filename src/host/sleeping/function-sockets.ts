@@ -11,7 +11,7 @@ const SOCKET_BYTES = 512;
 
 /** The sleeping WebSockets of one function. */
 export class FunctionSockets implements SocketGroup {
-  /** What its connections make the host do. */
+  /** The host's work for its connections. */
   readonly work: BridgeWork;
   readonly #open: Map<HostShare, number>;
   readonly #objects = new Map<string, ObjectSockets>();

@@ -1,4 +1,4 @@
-/** What sleeping sockets, their objects and their functions know of each other. */
+/** The interfaces between hibernatable sockets, their objects and their functions. */
 import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 
@@ -25,7 +25,7 @@ export interface SocketRunner {
     readonly limits: { readonly webSocketMessageBytes: number };
   };
   /**
-   * Begins an event; `onOver` is called when all of it is over. A promise when it has to wait: it rejects, or the method throws, where it could not begin, and
+   * Begins an event; `onOver` is called when all of it is over. A promise when it must wait: it rejects, or the method throws, where it could not begin, and
    * then `onOver` is not called.
    */
   beginSocketEvent(object: SleepingObject, start: SocketEventStart, onOver: () => void): Promise<void> | undefined;
@@ -47,14 +47,14 @@ export interface Tagged {
   readonly tags: readonly string[];
 }
 
-/** The object of a socket. `Socket` is that of the one who implements it. */
+/** The object of a socket. `Socket` is the implementer's own type. */
 export interface SocketKeeper<Socket> {
   readonly share: HostShare;
   readonly work: BridgeWork;
   readonly maxMessageBytes: number;
   /** Counts bytes to the account. */
   count(bytes: number): void;
-  /** What the host answers a text with by itself, as a record. */
+  /** The record with which the host itself answers a text. */
   responseTo(text: Buffer): Buffer | undefined;
   answered(socket: Socket): void;
   /** An event of the socket waits. */

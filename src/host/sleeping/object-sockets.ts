@@ -17,7 +17,7 @@ export interface AutoResponse {
 
 /** Events of one object that run at once. */
 const MAX_RUNNING = 256;
-/** An object that has too much to do is tried again after this time, so many times. */
+/** An object that has too much to do is tried again after this time, this many times. */
 const RETRY_MS = 50;
 const MAX_RETRIES = 200;
 /** The sockets of which one event says that the host has answered them. */
@@ -41,7 +41,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
   #retry: NodeJS.Timeout | undefined;
   /** When the host has answered each socket, for the sockets that were answered since the last event. */
   readonly #answered = new Map<number, number>();
-  /** Calls of the object under way, in their order. */
+  /** In-flight calls of the object, in their order. */
   #calls: Promise<void> | undefined;
 
   constructor(name: SleepingObject, group: SocketGroup) {
@@ -70,7 +70,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
     return this.#group.runner.context.share;
   }
 
-  /** What its connections make the host do. */
+  /** The host's work for its connections. */
   get work(): BridgeWork {
     return this.#group.work;
   }
@@ -145,7 +145,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
 
   // --- answers of the host ---
 
-  /** What the host answers a text with by itself, as a record. */
+  /** The record with which the host itself answers a text. */
   responseTo(text: Buffer): Buffer | undefined {
     const auto = this.#auto;
     if (auto === undefined || !text.equals(auto.request8)) return undefined;
@@ -157,7 +157,7 @@ export class ObjectSockets implements SocketKeeper<SleepingSocket> {
     this.#answered.set(id, answeredMs);
   }
 
-  /** What an event of the object says of its sockets. */
+  /** The part of an event's head about the sockets of the object. */
   lead(): Pick<ObjectEventHead, 'w' | 'a'> {
     if (this.#sockets.size === 0) return {};
     if (this.#answered.size === 0) return HAS_SOCKETS;

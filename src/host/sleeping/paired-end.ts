@@ -1,6 +1,6 @@
 /**
- * A sleeping WebSocket whose other end is in this host: code of a function, or of the application. What one end sends the other one takes at once, and
- * keeps, until it is read.
+ * A hibernatable WebSocket whose other end is in this host: code of a function, or of the application. code of a function, or of the application. Each end
+ * takes messages of the other one at once, and keeps them until they are read.
  */
 
 import type { BridgeOwner, BridgeWork, MessageOwner } from '../../bindings/websocket/bridge-owner.js';
@@ -11,7 +11,7 @@ import { closeRecord, lostRecord, RecordReader } from '../../bindings/websocket/
 import type { SocketEnd } from './socket-end.js';
 
 export class PairedEnd implements SocketEnd {
-  /** What the other end speaks with. */
+  /** The bridge of the other end. */
   readonly far: OutgoingBridge;
   readonly #near: MessageOwner;
   readonly #owner: BridgeOwner;

@@ -12,7 +12,7 @@ import { RecordError, recordHead } from '../../bindings/websocket/record-codec.j
 import type { SocketKeeper } from './keeper.js';
 import type { SocketEnd } from './socket-end.js';
 
-/** What has happened to a socket, and waits for the object. */
+/** An event of a socket that waits for the object. */
 export interface SleepingSocketEvent {
   readonly kind: (typeof SOCKET_EVENTS)[keyof typeof SOCKET_EVENTS];
   readonly data: Buffer | null;
@@ -23,7 +23,7 @@ export interface SleepingSocketEvent {
 /** Messages of a socket that wait for the object, or run in it; beyond them it is not read. */
 const MAX_WAITING = 16;
 const MAX_WAITING_BYTES = 256 * 1024;
-/** What a client has not taken of what was sent to it, when one more message comes. */
+/** The most unsent bytes of a client when one more message arrives. */
 const MAX_UNSENT_BYTES = 4 * 1024 * 1024;
 /** The memory of a waiting message beside its bytes. */
 const EVENT_BYTES = 256;
@@ -36,7 +36,7 @@ export class SleepingSocket implements MessageOwner {
   answeredMs = 0;
   #attachment: Buffer | undefined;
   #end: SocketEnd | undefined;
-  /** What the object has sent before the connection was there. */
+  /** Messages that the object has sent before the connection was there. */
   #early: Buffer[] | undefined;
   #earlyBytes = 0;
   /** Somebody brings it to where its connection is. */

@@ -3,7 +3,7 @@
 export interface SocketEnd {
   /** A record of the object, whole. @throws RecordError; the connection is closed then */
   receive(record: Buffer): boolean;
-  /** What the other end has not taken yet. */
+  /** The bytes that the other end has not taken yet. */
   readonly unsentBytes: number;
   /** More messages are wanted. */
   resume(): void;

@@ -11,7 +11,7 @@ import { Tail } from './tail.js';
 import { TailDelivery } from './tail-delivery.js';
 import type { TailFilter } from './tail-filter.js';
 
-/** Each holds what was not read. */
+/** Each holds its unread items. */
 const MAX_TAILS = 10;
 /** Names of tail functions beyond which those that nothing waits for are forgotten. */
 const MAX_KNOWN = 100;
@@ -22,7 +22,7 @@ export class AccountTails {
   readonly #warn: (error: Error) => void;
   readonly #tails = new Set<Tail>();
   readonly #deliveries = new Map<string, TailDelivery>();
-  /** The version that serves under a name; undefined when there is none. Set by the account, which is made after this. */
+  /** The version that serves under a name; undefined when no version serves. Set by the account, which is made after this. */
   find: (name: string) => FunctionRunner | undefined = () => undefined;
 
   constructor(account: string, share: HostShare, warn: (error: Error) => void) {

@@ -1,4 +1,4 @@
-/** Delivers what is known of invocations to one tail function of their account, in batches. */
+/** Delivers the traces of invocations to one tail function of their account, in batches. */
 import type { FetchChain } from '../../bindings/service.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { detached, guarded } from '../../quotas/guarded.js';
@@ -24,7 +24,7 @@ const MAX_WAITING_ITEMS = 1000;
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 /** Batches that one tail function works on at a time. */
 const CONCURRENCY = 4;
-/** Functions that fetch each other in a circle with their tails end after so many invocations one behind the other. */
+/** Functions that tail each other in a circle end after this many invocations in a chain. */
 const MAX_DEPTH = 16;
 
 export class TailDelivery {

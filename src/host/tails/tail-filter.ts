@@ -20,7 +20,7 @@ const OUTCOMES = [
 export interface TailFilter {
   /** Names of functions. @default all */
   readonly functions?: readonly string[];
-  /** What was handled: 'fetch', 'scheduled', ... @default all */
+  /** The kinds of events: 'fetch', 'scheduled', ... @default all */
   readonly kinds?: readonly InvocationKind[];
   /** @default all */
   readonly outcomes?: readonly TraceOutcome[];

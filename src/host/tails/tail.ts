@@ -3,7 +3,7 @@ import type { InvocationKind } from '../../quotas/limits.js';
 import type { TraceItem } from '../invocation/trace/trace-item.js';
 import { passes, type TailFilter } from './tail-filter.js';
 
-/** What waits for a tail that is read slowly. Beyond that invocations are dropped, and counted. */
+/** The most items that wait for a slow reader. Beyond that invocations are dropped, and counted. */
 const MAX_ITEMS = 1000;
 const MAX_BYTES = 1024 * 1024;
 
@@ -77,7 +77,7 @@ export class Tail implements AsyncIterableIterator<TraceItem, undefined> {
     return END;
   }
 
-  /** Ends it: what waits is not read any more. Leaving a loop over it does the same. */
+  /** Ends it: waiting items are not read any more. Leaving a loop over it does the same. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

@@ -24,7 +24,7 @@ interface Instruments {
 
 let made: Instruments | undefined;
 
-/** The instruments of the provider that is registered now, which may be later than the host. Undefined while there is none. */
+/** The instruments of the provider that is registered now, which may be later than the host. Undefined without a provider. */
 function instruments(): Instruments | undefined {
   const api = openTelemetry();
   if (api === undefined) return undefined;

@@ -34,7 +34,7 @@ export interface HostState {
   readonly isStorageOpen: boolean;
   readonly isClosed: boolean;
   readonly stats: FunctionStats;
-  /** What usage is not written yet; undefined when it is not kept. */
+  /** The usage that is not written yet; undefined when usage is not kept. */
   readonly usage: { readonly rows: number; readonly failures: number; sums(account?: string): UsageSlots } | undefined;
 }
 

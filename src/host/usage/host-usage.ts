@@ -36,11 +36,11 @@ export interface HostUsageQuery extends UsageQuery {
   readonly account?: string;
 }
 
-/** Days that are kept when usage is not, of what was kept before. */
+/** The days of earlier usage that remain when usage is no longer kept. */
 export const DEFAULT_KEEP_DAYS = 400;
 
 export class HostUsage {
-  /** What usage registers with the storage. */
+  /** The owner of usage records in the storage. */
   readonly owner: StorageOwner;
   /** Undefined when usage is not kept. */
   readonly recorder: UsageRecorder | undefined;

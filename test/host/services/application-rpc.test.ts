@@ -50,7 +50,7 @@ test('fn.rpc rejects as fn.fetch() does, with what was thrown as its cause', asy
   });
   await t.throwsAsync(async () => fn.rpc.response(), {
     instanceOf: TypeError,
-    message: /^The result of response\(\) has what is passed between functions alone/,
+    message: /^The result of response\(\) has a value that only functions can pass to each other/,
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Runs the alarms of stateful objects that are due: they are claimed where the storage is, started here, and what has become of them is told there. Nothing
- * waits here for an alarm by itself.
+ * Runs the due alarms of stateful objects: it claims them from the storage, starts them, and reports their outcomes to the storage. Nothing waits here for an
+ * alarm by itself.
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -16,7 +16,7 @@ import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 
 export type { AlarmOutcome } from '../../../bindings/objects/alarm-claims.js';
 
-/** How the scheduler starts the alarm of an object. What it rejects with is a failure of the host. */
+/** How the scheduler starts the alarm of an object. A rejection is a failure of the host. */
 export type DeliverAlarm = (
   object: ObjectRef,
   alarm: Pick<ClaimedAlarm, 'scheduledTime' | 'retryCount' | 'name'>,
@@ -74,13 +74,13 @@ export class AlarmScheduler {
     this.#claiming ??= this.#claimAll();
   }
 
-  /** They wait from now on. What runs goes on. */
+  /** They wait from now on. Running ones continue. */
   drop(served: AlarmFunction): void {
     if (!this.#functions.delete(functionKey(served))) return;
     this.#alarms?.drop(this.#owner, addressOf(served)).catch(() => {});
   }
 
-  /** Nothing begins any more. What runs and is not over when the storage is closed runs again later. */
+  /** Nothing begins any more. Alarms that still run when the storage is closed run again later. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#functions.clear();
@@ -147,7 +147,7 @@ export class AlarmScheduler {
     } catch (error) {
       if (!this.#isClosed) onError(error);
     }
-    // What the end of the host has cut off is not the object's failure, nor is it one of the host.
+    // A run that the end of the host has cut off fails neither the object nor the host.
     if (this.#isClosed && outcome !== 'ok') return;
     try {
       await (await this.#open()).settle(this.#owner, claim, outcome);

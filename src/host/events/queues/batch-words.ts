@@ -1,4 +1,4 @@
-/** What a queue handler has said of its messages, as the host hears it while the handler runs: it holds also when the handler never answers. */
+/** The decisions of a queue handler about its messages, as the host receives them while the handler runs: they hold even when the handler never answers. */
 import { QUEUE_LIMITS } from '../../../bindings/queue/limits.js';
 import { QueueWord } from '../../../protocol/messages.js';
 
@@ -11,7 +11,7 @@ export interface Retry {
 
 export class BatchWords {
   readonly #ids: readonly string[];
-  /** By the index of the message: acknowledged, or to be retried after so many seconds. */
+  /** By the index of the message: acknowledged, or to be retried after this many seconds. */
   readonly #words = new Map<number, 'ack' | { readonly delaySeconds: number | undefined }>();
   #ofAll: 'ack' | { readonly delaySeconds: number | undefined } | undefined;
 
@@ -19,7 +19,7 @@ export class BatchWords {
     this.#ids = ids;
   }
 
-  /** The isolate may have been taken over: only words that there are, on messages that there are, count, the first of each kind. */
+  /** The isolate may be compromised: only known words on existing messages count, the first of each kind. */
   say(word: number, index: number, seconds: number): void {
     const delaySeconds = seconds >= 0 && seconds <= QUEUE_LIMITS.delaySeconds ? seconds : undefined;
     if (word === QueueWord.AckAll) this.#ofAll ??= 'ack';

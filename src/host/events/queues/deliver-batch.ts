@@ -9,7 +9,7 @@ import { BatchWords, type Retry } from './batch-words.js';
 export interface BatchDelivery {
   /** In the order of the batch. All other messages are done. */
   readonly retries: readonly Retry[];
-  /** Why the handler failed. What was acknowledged before stays so. */
+  /** Why the handler failed. Earlier acknowledgements still count. */
   readonly error?: unknown;
 }
 
@@ -38,7 +38,7 @@ export function claimedBatch(queue: string, messages: readonly ClaimedMessage[],
   return { ids: messages.map(({ id }) => id), head: JSON.stringify({ queue, messages: written, metrics }) };
 }
 
-/** A text is written as JSON unless base64 is shorter: that of control characters takes six times its length. */
+/** A text is written as JSON unless base64 is shorter: control characters take six times their length. */
 function writtenBody(
   type: ClaimedMessage['contentType'],
   { buffer, byteOffset, byteLength }: Uint8Array,

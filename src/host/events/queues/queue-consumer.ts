@@ -16,7 +16,7 @@ export interface ConsumerParts {
   readonly settings: ResolvedConsumer;
   /** The queues of the account. */
   readonly directory: QueueDirectory;
-  /** The version of the function that serves. @throws EdgeError when there is none */
+  /** The serving version of the function. @throws EdgeError when no version serves */
   readonly runner: () => FunctionRunner;
   /** Pays for the host's work. */
   readonly work: CallWork;
@@ -53,7 +53,7 @@ const NOT_ATTEMPTED: ReadonlySet<string> = new Set([
   'EDGE_ACCOUNT_REMOVED',
 ]);
 
-/** Errors that mean the same, but only while the host itself ends what runs. */
+/** Errors that mean a lost isolate, but only while the host itself ends it. */
 const ENDED_BY_CLOSING: ReadonlySet<string> = new Set(['EDGE_ISOLATE_LOST', 'EDGE_CELL_LOST', 'EDGE_CANCELED']);
 
 export class QueueConsumer {
@@ -75,13 +75,13 @@ export class QueueConsumer {
     this.#running = this.#run();
   }
 
-  /** Receives nothing more. What is being handled goes on to its end. */
+  /** Receives nothing more. Open batches run to their end. */
   stop(): void {
     this.#stopped.abort();
     this.#whenFree?.();
   }
 
-  /** Resolves when it was stopped, and the outcome of what it had under way is on disk. */
+  /** Resolves when it was stopped, and the outcomes of its open batches are on disk. */
   async ended(): Promise<void> {
     await this.#running;
     await Promise.all(this.#deliveries);

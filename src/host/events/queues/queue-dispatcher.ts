@@ -25,7 +25,7 @@ export class QueueDispatcher {
   readonly #parts: QueueDispatcherParts;
   /** The functions that have one, by "account/queue". */
   readonly #consumers = new Map<string, { readonly name: string; readonly consumer: QueueConsumer }>();
-  /** All that have something under way, those that were stopped among them. */
+  /** All consumers with open batches, including stopped ones. */
   readonly #alive = new Set<QueueConsumer>();
   #isClosing = false;
 
@@ -90,7 +90,7 @@ export class QueueDispatcher {
     };
   }
 
-  /** Receives nothing more. What is being handled goes on. */
+  /** Receives nothing more. Open batches continue. */
   stop(): void {
     this.#isClosing = true;
     for (const consumer of this.#alive) consumer.stop();

@@ -55,7 +55,7 @@ function parse(header: string, codings: readonly Coding[]): Coding | undefined {
   const weights = new Map<string, number>();
   for (const part of header.split(',')) {
     const [, name, weight] = ENTRY.exec(part) ?? [];
-    // What cannot be read is not accepted.
+    // A weight that cannot be read counts as refusal.
     if (name !== undefined) weights.set(name.toLowerCase(), weight === undefined ? 1 : Number(weight));
   }
   const any = weights.get('*') ?? 0;

@@ -1,4 +1,4 @@
-/** What a listener does with a response before it writes it: the decision whether it is compressed, and its headers. */
+/** Decides how a listener writes a response: whether it is compressed, and with which headers. */
 import type { IncomingMessage } from 'node:http';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { acceptedCoding, type Coding } from './accepted-coding.js';
@@ -6,7 +6,7 @@ import { encodedHeaders, isCompressible, withVary } from './compressible.js';
 import { Encoder } from './encoder.js';
 
 export interface CompressionPlan {
-  /** In place of those that the function gave: with Vary, and those of the coding. */
+  /** They replace the function's headers: they include Vary, and the headers of the coding. */
   readonly headers: readonly string[];
   /** Undefined: the body is sent as it is. */
   readonly encoder: Encoder | undefined;

@@ -12,7 +12,7 @@ import type { Coding } from './accepted-coding.js';
 
 /** Memory of one encoder and of the chunks that it is about, measured on Node 20.20 and rounded up; zstd by its window and tables. */
 const ENCODER_BYTES: Readonly<Record<Coding, number>> = { br: 896 * 1024, zstd: 1280 * 1024, gzip: 448 * 1024 };
-/** Encoders that are open at once, those of all accounts and hosts of the process together, and of one account. */
+/** The most open encoders of all accounts and hosts of the process together, and of one account. */
 const MAX_OPEN = 256;
 const MAX_OPEN_OF_ACCOUNT = 64;
 const CHUNK_BYTES = 64 * 1024;
@@ -70,7 +70,7 @@ export class Encoder {
     return this.#step(chunk.length, done => this.#zlib.write(chunk, done));
   }
 
-  /** Resolves with all that a decoder needs for what was written so far. */
+  /** Resolves with all output that a decoder needs for the input so far. */
   flush(): Promise<readonly Buffer[]> {
     return this.#step(0, done => this.#zlib.flush(this.#flushKind, done));
   }
@@ -115,7 +115,7 @@ export class Encoder {
       threadQueue.leave(share);
     }
     if (this.#error !== undefined) throw this.#error;
-    // What is still in the stream goes to the listener.
+    // The rest of the stream goes to the listener.
     if (!this.#isDestroyed) this.#zlib.read();
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -135,7 +135,7 @@ function create(coding: Coding): [Zlib, number] {
     };
     return [zlib.createBrotliCompress({ ...common, params }), constants.BROTLI_OPERATION_FLUSH];
   }
-  // The types are those of Node 20, which has no zstd.
+  // The types are from Node 20, which has no zstd.
   const { createZstdCompress, constants: newer } = zlib as typeof zlib & {
     readonly createZstdCompress: (options: object) => Zlib;
     readonly constants: Readonly<Record<'ZSTD_c_compressionLevel' | 'ZSTD_c_windowLog' | 'ZSTD_e_flush', number>>;

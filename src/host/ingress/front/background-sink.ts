@@ -1,4 +1,4 @@
-/** Takes an answer that no client waits for: it is read to its end, and what is read goes to the cache alone. */
+/** Takes an answer that no client waits for: it reads the answer to its end, for the cache alone. */
 import type { Invocation } from '../../invocation/invocation.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
 import type { ListenerSink } from './fill.js';
@@ -22,7 +22,7 @@ export class BackgroundSink implements ListenerSink {
 
   bodyReady(): void {
     const body = this.#body;
-    // What arrives while it reads is read by the loop, in order.
+    // A running loop reads later arrivals, too, in order.
     if (body === undefined || this.#isReading) return;
     this.#isReading = true;
     while (body.read(MAX_PIECE_BYTES) !== undefined);

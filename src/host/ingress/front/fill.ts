@@ -20,7 +20,7 @@ export type ListenerSink = ResponseSink & Pick<NodeSink, 'started' | 'refuse'>;
 /** `pass`: it may not be kept, or does not fit. `failed`: there was no answer, or not all of it. */
 export type FillOutcome = 'kept' | 'pass' | 'failed';
 
-/** What storing-rules.ts does, which is loaded when a listener with a cache is made. */
+/** The functions of bindings/cache/storing-rules.ts, which is loaded when a listener with a cache is made. */
 export interface FrontRules {
   frontTerms(status: number, headers: readonly string[], requestHeaders: readonly string[]): StoringTerms | undefined;
   varyOf(headers: readonly string[]): readonly string[];
@@ -98,10 +98,10 @@ export class Fill {
 
   #terms(status: number, { statusText, headers }: ResponseHead): StoringTerms | undefined {
     const { context, rules, requestHeaders } = this.#parts;
-    // What cannot be sent once cannot be sent again.
+    // A response that cannot be sent once cannot be sent again.
     if (unsendablePart(statusText, headers) !== undefined) return undefined;
     if (headers.length > 2 * (MAX_REPLY_HEADERS - ADDED_HEADERS)) return undefined;
-    // Clients of either protocol get what is kept.
+    // Clients of either protocol get the stored response.
     if (!fitsBlock(headers)) return undefined;
     const terms = rules.frontTerms(status, headers, requestHeaders);
     return terms !== undefined && lengthOf(headers) <= context.limits.cacheFileBytes ? terms : undefined;
@@ -174,7 +174,7 @@ class FillSink implements ListenerSink {
   }
 }
 
-/** Undefined for one that cannot be read: the sink says what is wrong with it. */
+/** Undefined for one that cannot be read: the sink reports its error. */
 function readHead(text: string): ResponseHead | undefined {
   try {
     return parseResponseHead(text);
@@ -183,7 +183,7 @@ function readHead(text: string): ResponseHead | undefined {
   }
 }
 
-/** What a response says that its body has; 0 where it says nothing. */
+/** The length of the body that a response declares; 0 without a declaration. */
 function lengthOf(headers: readonly string[]): number {
   const length = Number(headerOf(headers, 'content-length') ?? 0);
   return Number.isFinite(length) ? length : 0;

@@ -1,6 +1,6 @@
 /**
- * The cache in front of functions: responses that say for how long they may be kept are given again without running the function. One invocation fetches
- * what many wait for, and what has expired may be used while it is fetched anew, where the response allows it.
+ * The cache in front of functions: responses that say for how long they may be kept are given again without running the function. One invocation fetches a
+ * response for all waiting clients, and an expired response may be used while it is fetched again, where the response allows that.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -51,7 +51,7 @@ const CONDITIONS: ReadonlySet<string> = new Set([
 export class FrontCache {
   readonly #options: FrontCacheOptions;
   readonly #rules: Promise<FrontRules> = import('../../../bindings/cache/storing-rules.js');
-  /** What is being fetched, by account, function and URL. */
+  /** Open fetches, by account, function and URL. */
   readonly #fills = new Map<string, Fill>();
   /** By account: one that has many such URLs makes no other one's be forgotten. */
   readonly #passes = new WeakMap<HostShare, LRUCache<string, true>>();
@@ -162,7 +162,7 @@ export class FrontCache {
     const fill = this.#newFill(visit, place, key, epoch, rules);
     detached(
       fill.outcome.then(async outcome => {
-        // It may not be kept any more, so what is there is not to be used either. An error is no reason to forget it.
+        // The new response may not be stored, so the old one must not be used either. An error is no reason to forget it.
         if (outcome !== 'pass' || fill.status >= 500) return;
         await place.engine.delete(place.cache, place.url, place.work).catch((error: unknown) => this.#warn(error));
       }),
@@ -256,7 +256,7 @@ interface Place {
   readonly url: string;
 }
 
-/** What is being fetched, or was not kept: of one function of one account. */
+/** The key of an open fetch, or of a response that was not stored: of one function of one account. */
 function keyOf(account: string, { cache, url }: Place): string {
   return `${account}/${entryHash(cache, url)}`;
 }

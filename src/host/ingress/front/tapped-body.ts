@@ -5,7 +5,7 @@
 import type { AccountBytes } from '../../../quotas/host/host-bytes.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
 
-/** What may wait for the cache to write it. */
+/** The most bytes that may wait for the cache to write them. */
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 export class TappedBody implements AnswerBody, AsyncIterableIterator<Uint8Array> {

@@ -20,7 +20,7 @@ export function applicationSocket(sleeping: SleepingSocket, headers: readonly st
   return socket;
 }
 
-/** In place of an invocation and its exchange. What the object sends is kept here until it is read. */
+/** In place of an invocation and its exchange. It keeps the object's messages until they are read. */
 class ApplicationLink implements FunctionSocketOwner, AnswerBody, BridgeOwner {
   readonly share: HostShare;
   socket: FunctionSocket | undefined;

@@ -1,6 +1,6 @@
 /**
- * The WebSocket of a client, whose messages are those of an invocation: from the switch of protocols on, the two bodies of its exchange. Only this file
- * knows that an invocation owns the socket.
+ * The WebSocket of a client, whose messages belong to an invocation: from the switch of protocols on, the two bodies of its exchange. Only this file knows that
+ * an invocation owns the socket.
  */
 
 import type { BridgeOwner } from '../../../bindings/websocket/bridge-owner.js';
@@ -14,7 +14,7 @@ import type { AnswerBody, RequestBodySource } from '../../invocation/response-si
 import type { Switched } from './handshake.js';
 
 const MAX_PIECE_BYTES = 64 * 1024;
-/** What ends functions in order. */
+/** Regular ends of functions. */
 const GOING_AWAY: ReadonlySet<string> = new Set(['EDGE_FUNCTION_UNLOADED', 'EDGE_ACCOUNT_REMOVED', 'EDGE_CLOSED']);
 
 export class ClientLink implements BridgeOwner, RequestBodySource {
@@ -58,12 +58,12 @@ export class ClientLink implements BridgeOwner, RequestBodySource {
     if (this.#body.incoming === 'ended') this.#bridge.end(CloseCode.GoingAway, '');
   }
 
-  /** The function has ended with an error: the client is told its code. */
+  /** The function has ended with an error: the client receives its code. */
   fail(error: EdgeError): void {
     this.#bridge.end(GOING_AWAY.has(error.code) ? CloseCode.GoingAway : CloseCode.Internal, error.code);
   }
 
-  /** The host is about to close. The function gets the close as that of its client. */
+  /** The host is about to close. The function sees the close as its client's. */
   goAway(): void {
     this.#bridge.end(CloseCode.GoingAway, 'EDGE_CLOSED');
   }

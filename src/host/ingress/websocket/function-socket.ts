@@ -128,7 +128,7 @@ export class FunctionSocket extends EventTarget implements RequestBodySource {
       } catch (cause) {
         const error = new EdgeError(
           'EDGE_PROTOCOL',
-          'The WebSocket of the function was closed: its isolate has sent what is no message',
+          'The WebSocket of the function was closed: its isolate has sent a malformed message',
           { cause },
         );
         this.#invocation.refuseAnswer(error, 'exception');

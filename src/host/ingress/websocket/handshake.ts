@@ -13,7 +13,7 @@ export interface Switched {
   readonly socket: Duplex;
 }
 
-/** The answer of the function: its headers, those of the handshake itself left out, and the protocol it has chosen. */
+/** The answer of the function: its headers without the ones of the handshake itself, and the protocol it has chosen. */
 interface Answer {
   readonly lines: readonly string[];
   readonly protocol: string | undefined;

@@ -29,7 +29,7 @@ export class UpgradeConnection {
     this.#earlyBytes += chunk.length;
     this.#count(this.#countedBytes + chunk.buffer.byteLength);
     if (this.#earlyBytes <= MAX_EARLY_BYTES) return;
-    // What follows any other request is a body that nobody reads.
+    // After any other request comes a body that nobody reads.
     if (this.#isWebSocket) this.#socket.destroy();
     else this.#socket.pause();
   });
@@ -66,7 +66,7 @@ export class UpgradeConnection {
     socket.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onClose);
   }
 
-  /** What is kept counts to the account from now on, until the connection is given away or has ended. */
+  /** Kept bytes count to the account from now on, until the connection is given away or has ended. */
   countTo(share: HostShare): void {
     if (this.#socket.destroyed) return;
     this.#share = share;
@@ -81,7 +81,7 @@ export class UpgradeConnection {
     for (const chunk of this.#early.reverse()) socket.unshift(chunk);
   }
 
-  /** Gives the connection away. What came of it before is `early`. */
+  /** Gives the connection away. `early` has the bytes that arrived before. */
   take(): { readonly socket: Duplex; readonly early: Buffer } {
     const { socket } = this.#release();
     // An end that is not there any more is noticed, however long nothing is said.

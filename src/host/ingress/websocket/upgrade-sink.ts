@@ -20,7 +20,7 @@ export class UpgradeSink implements ListenerSink {
   readonly #context: InvocationContext;
   #invocation: Invocation | undefined;
   #link: ClientLink | undefined;
-  /** The connection is that of a socket that outlasts the invocation. */
+  /** The connection belongs to a socket that outlasts the invocation. */
   #isGivenAway = false;
 
   constructor(inner: NodeSink, request: IncomingMessage, connection: UpgradeConnection, context: InvocationContext) {
@@ -54,7 +54,7 @@ export class UpgradeSink implements ListenerSink {
 
   #switch(head: string, exchange: AnswerBody, sleeping: SleepingSocket | undefined): void {
     const invocation = this.#invocation;
-    // The client has gone: the invocation was told.
+    // The client has gone: the invocation knows.
     if (invocation === undefined || !this.#inner.handOver()) return;
     const { socket, early } = this.#connection.take();
     try {

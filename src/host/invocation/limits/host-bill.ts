@@ -1,12 +1,12 @@
 /**
- * CPU time that the host has used for one invocation. It counts as that of the function, which has made the host work: else a plan's limit would
- * mean nothing for bodies that are passed on. Made with the first work.
+ * CPU time that the host has used for one invocation. It counts as the function's, which has caused the work: else a plan's limit would mean nothing for bodies
+ * that are passed on. Made with the first work.
  */
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 
 export class HostBill {
   #ms = 0;
-  /** What it was when the CPU time began anew. */
+  /** Its value when the CPU time was restarted. */
   #earlierMs = 0;
   #receivedBytes = 0;
   #isPast = false;
@@ -16,7 +16,7 @@ export class HostBill {
     return this.#ms + this.#earlierMs;
   }
 
-  /** The CPU time of the invocation begins anew. */
+  /** Restarts the CPU time of the invocation. */
   renew(): void {
     this.#earlierMs += this.#ms;
     this.#ms = 0;
@@ -26,7 +26,7 @@ export class HostBill {
     this.#ms += ms;
   }
 
-  /** Adds what has come of the response since the last call. The account was charged when it was read off the connection, by the clock. */
+  /** Adds the bytes of the response since the last call. The account was charged when it was read off the connection, by the clock. */
   received(bytes: number): void {
     if (bytes <= this.#receivedBytes) return;
     this.#ms += HOST_COSTS.chunkMs + costOf(bytes - this.#receivedBytes, HOST_COSTS.movedMbMs);

@@ -12,7 +12,7 @@ import { type Deadline, TimerList } from './timer-list.js';
 export interface TimedInvocation {
   /** With an error, in the isolate too. */
   end(error: EdgeError, outcome: InvocationOutcome): void;
-  /** With an error, as if its client were gone: waitUntil goes on. */
+  /** With an error, as if its client were gone: the promises of waitUntil continue. */
   giveUp(error: EdgeError, outcome: InvocationOutcome): void;
   /** In the isolate alone. */
   close(): void;
@@ -82,7 +82,7 @@ export class InvocationTimes {
     if (this.#waitUntil !== undefined) waitUntilTimes.cancel(this.#waitUntil);
   }
 
-  /** Invocations without a client may not go on indefinitely (specification: Usage models, Duration); others have this limit where it is set. */
+  /** Invocations without a client may not run indefinitely (specification: Usage models, Duration); others have this limit where it is set. */
   exceedWall(): void {
     const { context, kind, startedMs } = this.#record;
     this.#invocation.end(wallTimeError(context, kind, performance.now() - startedMs), 'exceededWallTime');

@@ -1,6 +1,6 @@
 /**
- * How much is recorded of one request: console output, exceptions, request metadata and headers together (specification:
- * Limits, rule 12). What goes beyond is not recorded, which is said once.
+ * How much is recorded of one request: console output, exceptions, request metadata and headers together (specification: Limits, rule 12). Text beyond the
+ * limit is not recorded, which is noted once.
  */
 
 export class LogBudget {
@@ -23,9 +23,8 @@ export class LogBudget {
   }
 
   /**
-   * The part of a text that is to be recorded: all of it; its beginning, when it is the one that passes the limit; and null for everything
-   * after that. Bytes are those of UTF-8, and no character is cut in two. An empty text counts as one byte, or their number would be
-   * unlimited.
+   * The part of a text that is to be recorded: all of it; its beginning, when it is the one that passes the limit; and null for everything after that. Bytes
+   * are counted in UTF-8, and no character is cut in two. An empty text counts as one byte, or their number would be unlimited.
    */
   admit(text: string): string | null {
     if (this.#isTruncated) return null;

@@ -9,7 +9,7 @@ const MIN_DELAY_MS = 10;
 /** Timers cannot be set for any time. */
 const MAX_DELAY_MS = 3_600_000;
 
-/** What was added, between its neighbours in the list. */
+/** An entry between its neighbours in the list. */
 export interface Deadline<T> {
   readonly item: T;
   /** By the clock. */
@@ -38,7 +38,7 @@ export class TimerList<T> {
   readonly #onPast: (item: T) => void;
   readonly #clock: DeadlineClock;
   #first: Deadline<T> | undefined;
-  /** When the timer is due; Infinity while there is none. */
+  /** When the timer is due; Infinity for an empty list. */
   #dueMs = Number.POSITIVE_INFINITY;
   #stopTimer: () => void = () => {};
 

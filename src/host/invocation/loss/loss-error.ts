@@ -45,7 +45,7 @@ export function lossError(
   );
 }
 
-/** A bomb is seen when it has gone off: what it held then is more than what was last seen of it. */
+/** A memory bomb is noticed after it has exploded: it then holds more than the last measurement shows. */
 export function peakBytesAt(reason: LossReason, { limits }: InvocationSubject, { memoryBytes }: LossUsage): number {
   return reason === 'memory' ? Math.max(memoryBytes, limits.memoryBytes) : memoryBytes;
 }

@@ -1,4 +1,4 @@
-/** How an invocation begins anew whose isolate was ended by the doing of another. */
+/** Restarts an invocation whose isolate was ended because of another one. */
 import type { IsolateHandle } from '../../../pool/host/isolate-handle.js';
 
 export interface Replacements {
@@ -6,7 +6,7 @@ export interface Replacements {
   replacement(): Promise<IsolateHandle>;
 }
 
-/** Answers whether it has begun in the isolate, or false when there is none: it is lost then, whatever keeps the function from starting again. */
+/** Answers whether it has begun in the isolate, or false without an isolate: it is then lost, for whatever reason the function cannot start. */
 export async function beginElsewhere(
   replacements: Replacements | undefined,
   begin: (isolate: IsolateHandle) => boolean,

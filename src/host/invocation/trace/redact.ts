@@ -1,4 +1,4 @@
-/** What of a request is not shown to those who watch: values of headers that authenticate, and parts of URLs that look like ids or keys. */
+/** Hides parts of a request from tails: values of headers that authenticate, and parts of URLs that look like ids or keys. */
 
 export interface TraceRequest {
   readonly method: string;
@@ -15,7 +15,7 @@ const COOKIES: ReadonlySet<string> = new Set(['cookie', 'set-cookie']);
 
 /** Parts of a URL that ids may stand in. */
 const RUNS = /[A-Za-z0-9+/=_:-]+/g;
-/** 32 hexadecimal digits and more, with what stands between those of UUIDs and fingerprints. */
+/** 32 hexadecimal digits and more, with the separators of UUIDs and fingerprints. */
 const MIN_HEX = 32;
 /** 21 characters of base64 and more. Words have no digits, and numbers no letters. */
 const MIN_BASE64 = 21;

@@ -1,4 +1,4 @@
-/** What tails get of an invocation that is over, in the shape that tail functions of hosted platforms get. */
+/** The items that tails receive for finished invocations, in the shape that tail functions of hosted platforms get. */
 import { SOCKET_EVENTS, type SocketEventHead } from '../../../bindings/objects/socket-calls.js';
 import type { FetchChain } from '../../../bindings/service.js';
 import { CloseCode } from '../../../bindings/websocket/calls.js';
@@ -36,7 +36,7 @@ export interface TraceException {
   readonly stack?: string;
 }
 
-/** What an event was about, by the handler that got it. */
+/** The subject of an event, by the handler that got it. */
 export type TraceEvent =
   | {
       readonly request: TraceRequest;
@@ -87,10 +87,10 @@ export interface TraceItem {
   readonly wallTime: number;
 }
 
-/** What is kept of an invocation for those who watch it. */
+/** The record of an invocation for tails. */
 export interface RecordedLog {
   readonly logs: readonly TraceLog[];
-  /** What promises that waitUntil was given were rejected with, where that has not ended the invocation. */
+  /** The rejections of promises given to waitUntil that did not end the invocation. */
   readonly exceptions: readonly TraceException[];
   /** More was logged than the limit allows. */
   readonly isTruncated: boolean;
@@ -98,7 +98,7 @@ export interface RecordedLog {
   readonly hasHead: boolean;
 }
 
-/** What has begun it, as far as a tail learns of it. */
+/** The event that began it, as far as a tail learns of it. */
 export interface TracedEvent {
   readonly kind: HostOpens;
   readonly head: string;
