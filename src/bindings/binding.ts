@@ -128,6 +128,21 @@ export interface BindingBase<Shared = unknown> {
   errorStatus?(error: unknown): number | undefined;
 }
 
+/** The shared value of a row whose objects are administered beside functions: the directory of each account. */
+export interface AccountDirectories<Directory> {
+  of(account: string): Directory;
+}
+
+/** Returns the directory of an account, by the row. */
+export type DirectoryOf = <Directory>(row: BindingBase<AccountDirectories<Directory>>, account: string) => Directory;
+
+/** Returns the client of an account's binding for the application itself, by the row. */
+export type ClientOf = <Config, Shared, Client extends object>(
+  row: NamedBinding<Config, Shared, Client>,
+  account: string,
+  config: Config,
+) => Client;
+
 /** A service that every function has, without naming it. */
 export interface ImplicitBinding<Shared = unknown> extends BindingBase<Shared> {
   readonly implicit: true;

@@ -2,31 +2,25 @@
 
 import { MAX_CALL_HEAD_BYTES } from '../quotas/service-calls.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
-import type { BindingBase, BindingDefinition, ImplicitBinding, NamedBinding } from './binding.js';
+import type { BindingDefinition, ImplicitBinding, NamedBinding } from './binding.js';
 import { bucketBinding } from './bucket/bucket-binding.js';
-import type { BucketDirectory } from './bucket/engine.js';
 import type { StoreBucket } from './bucket/types.js';
 import { cacheBinding } from './cache/cache-binding.js';
-import type { CacheEngine } from './cache/engine.js';
 import type { ApplicationCaches } from './cache/types.js';
 import { callbackBinding } from './callbacks/callback-binding.js';
 import type { ApplicationCallbacks } from './callbacks/types.js';
 import { egressBinding } from './egress/egress-binding.js';
 import { functionBinding, stubBinding } from './function/function-binding.js';
 import type { ServiceTarget } from './function/types.js';
-import type { KvDirectory } from './kv/engine.js';
 import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
 import { objectBinding } from './objects/object-binding.js';
 import { objectSocketBinding } from './objects/object-socket-binding.js';
-import type { ObjectDirectory } from './objects/store/object-directory.js';
 import { objectStorageBinding } from './objects/store/object-storage-binding.js';
 import type { ObjectsTarget } from './objects/types.js';
-import type { QueueDirectory } from './queue/broker.js';
 import type { AccountQueue } from './queue/host-queue.js';
 import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
 import { socketBinding } from './socket/socket-binding.js';
-import type { SqlDirectory } from './sql/engine.js';
 import type { AccountSqlDatabase } from './sql/host-sql.js';
 import { sqlBinding } from './sql/sql-binding.js';
 import { webSocketBinding } from './websocket/websocket-binding.js';
@@ -81,31 +75,6 @@ export interface BindingClients {
   queue(name: string): AccountQueue;
   /** An SQL database, for the application itself. It is made when it is first used. */
   sql(name: string): AccountSqlDatabase;
-}
-
-/**
- * Objects that are administered beside functions, by the management API and by endpoints of their own: the objects of an account that a row
- * names.
- */
-export interface BindingDirectories {
-  buckets(account: string): BucketDirectory;
-  namespaces(account: string): KvDirectory;
-  caches(account: string): CacheEngine;
-  queues(account: string): QueueDirectory;
-  databases(account: string): SqlDirectory;
-  objects(account: string): ObjectDirectory;
-}
-
-/** @param shared what a row shares among the accounts of the host */
-export function bindingDirectories(shared: <Shared>(row: BindingBase<Shared>) => Shared): BindingDirectories {
-  return {
-    buckets: account => shared(bucketBinding).of(account),
-    namespaces: account => shared(kvBinding).of(account),
-    caches: account => shared(cacheBinding).of(account),
-    queues: account => shared(queueBinding).of(account),
-    databases: account => shared(sqlBinding).of(account),
-    objects: account => shared(objectStorageBinding).of(account),
-  };
 }
 
 export class BindingRegistry {

@@ -1,7 +1,8 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DirectoryOf } from '../bindings/binding.js';
 import type { GivenBodies } from '../bindings/given/given-bodies.js';
-import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
+import type { BindingRegistry } from '../bindings/registry.js';
 import type { Management, ManagementOptions } from '../management/management.js';
 import type {
   AccountPort,
@@ -30,7 +31,7 @@ export type HostManagementOptions = Omit<
   ManagementOptions,
   | 'storage'
   | 'functions'
-  | 'directories'
+  | 'directoryOf'
   | 'bindings'
   | 'names'
   | 'keyStore'
@@ -57,7 +58,7 @@ export interface ManagementHost {
   accounts(): readonly AccountSummary[];
   removeAccount(id: string, options: { readonly deleteData: boolean }): Promise<unknown>;
   readonly bindings: BindingRegistry;
-  readonly directories: BindingDirectories;
+  readonly directoryOf: DirectoryOf;
   storage(): Promise<{
     readonly storage: ManagementStorage;
     readonly keyStore: KeyStore;
@@ -85,7 +86,7 @@ export function createManagementEndpoint(options: HostManagementOptions, host: M
       storage,
       functions: functionPort(host),
       bindings: host.bindings,
-      directories: host.directories,
+      directoryOf: host.directoryOf,
       names: host.names,
       keyStore,
       ...(listen !== undefined && { listen }),
@@ -165,8 +166,7 @@ function functionPort(host: ManagementHost): FunctionPort {
       if (error !== undefined && !isEdgeErrorCode(code)) throw error;
       return { error: error === undefined ? null : { code, message: error.message }, noRetry };
     },
-    queue: (id, name) => account(id).queue(name),
-    sql: (id, name) => account(id).sql(name),
+    clientOf: (row, id, config) => account(id).client(row, config),
     sqlBounds: id => account(id).limits,
     remove: async (id, name) => account(id).function(name)?.unload(),
     tail: (id, filter) => account(id).tail({ filter: checkedFilter(filter) }),

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
 import type { GivenBodies } from '../bindings/given/given-bodies.js';
-import type { BindingDirectories } from '../bindings/registry.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { createS3Handler } from '../s3/handler.js';
 import type { S3Credential } from '../s3/options.js';
@@ -25,7 +24,7 @@ export interface HostS3 {
 
 /** The data of the accounts that the endpoint uses, by id. */
 export interface S3EndpointAccounts {
-  readonly directories: BindingDirectories;
+  buckets(account: string): BucketDirectory;
   limits(account: string): BucketPlanLimits;
   /** Whether the account is gone: its credentials are unknown then. */
   isRemoved(account: string): boolean;
@@ -38,7 +37,7 @@ export interface S3EndpointAccounts {
 /** @throws TypeError or RangeError that names the option, the given value and the allowed ones */
 export function createS3Endpoint(
   options: HostS3Options,
-  { directories: { buckets }, limits, isRemoved, warn, bodies }: S3EndpointAccounts,
+  { buckets, limits, isRemoved, warn, bodies }: S3EndpointAccounts,
 ): HostS3 {
   checkOptions('s3()', options ?? {}, HOST_S3_OPTIONS);
   const { credentials, onError = warn, ...rest } = options;

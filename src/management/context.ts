@@ -1,7 +1,8 @@
 /** The argument of a route's handler. */
 
 import type PQueue from 'p-queue';
-import type { BindingDirectories, BindingRegistry } from '../bindings/registry.js';
+import type { DirectoryOf } from '../bindings/binding.js';
+import type { BindingRegistry } from '../bindings/registry.js';
 import type { Schedule } from './deprecations/deprecation-timeline.js';
 import type { PathParams } from './http/path-table.js';
 import type { ManagementLimits } from './limits.js';
@@ -25,8 +26,8 @@ export interface ManagementParts {
   readonly functions: FunctionPort;
   readonly functionStore: FunctionStore;
   readonly bindings: BindingRegistry;
-  /** The directories of the accounts that `FunctionPort.hasAccount` knows. */
-  readonly directories: BindingDirectories;
+  /** Returns the directory of an account that `FunctionPort.hasAccount` knows. */
+  readonly directoryOf: DirectoryOf;
   readonly limits: ManagementLimits;
   readonly zoneOwners: ZoneOwners;
   readonly zoneSettings: ZoneSettings;

@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
+import type { DirectoryOf } from '../bindings/binding.js';
 import { type ClientBodies, UNTIMED } from '../bindings/given/given-bodies.js';
-import { type BindingDirectories, type BindingRegistry, REGISTRY } from '../bindings/registry.js';
+import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
 import { detached } from '../quotas/guarded.js';
@@ -42,8 +43,8 @@ export interface ManagementOptions {
   /** A Level database, or a sublevel that nothing else writes to. It is the caller's to open and to close. */
   readonly storage: ManagementStorage;
   readonly functions: FunctionPort;
-  /** The directories of the host's bindings, for the accounts that `functions.hasAccount` knows. */
-  readonly directories: BindingDirectories;
+  /** Returns the directory of an account that `functions.hasAccount` knows. */
+  readonly directoryOf: DirectoryOf;
   /** @default the bindings of the package */
   readonly bindings?: BindingRegistry;
   /** The host names of all accounts. */
@@ -177,7 +178,7 @@ export function createManagement(options: ManagementOptions): Management {
     functions: options.functions,
     functionStore,
     bindings,
-    directories: options.directories,
+    directoryOf: options.directoryOf,
     limits,
     zoneOwners,
     zoneSettings: resolveZoneSettings(options.zoneSettings),

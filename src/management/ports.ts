@@ -1,8 +1,7 @@
 /** The interface of the host to the management API; the host implements these few methods. */
 
-import type { AccountQueue } from '../bindings/queue/host-queue.js';
+import type { ClientOf } from '../bindings/binding.js';
 import type { SqlBounds } from '../bindings/sql/engine.js';
-import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import type { ModuleKind } from '../protocol/messages.js';
 import type { RouteMode } from '../quotas/admission.js';
 import type { AccountWork } from '../quotas/host/call-work.js';
@@ -134,10 +133,8 @@ export interface FunctionPort extends AccountPort {
   remove(account: string, name: string): Promise<void>;
   /** Watches an account. @throws TypeError or RangeError for a filter that is not valid, EdgeError EDGE_OVERLOADED for too many */
   tail(account: string, filter: RequestedTailFilter): TailPort;
-  /** The queue of the account, by its own bounds. Absent where messages cannot be sent. */
-  queue?(account: string, name: string): AccountQueue;
-  /** The SQL database of the account, by its own bounds. Absent where queries cannot be made. */
-  sql?(account: string, name: string): AccountSqlDatabase;
+  /** A client of the account, by its own bounds. */
+  readonly clientOf: ClientOf;
   /** The limits of its databases. Absent: anything. */
   sqlBounds?(account: string): SqlBounds;
   accountUsage(account: string): Promise<AccountUsage>;

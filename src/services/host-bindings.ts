@@ -1,6 +1,7 @@
 /** The bindings of one host: the rows of the registry, and what each of them shares among the accounts. */
 import {
   type AccountContext,
+  type AccountDirectories,
   type BindingBase,
   type BindingDefinition,
   type BindingHost,
@@ -11,7 +12,7 @@ import {
 } from '../bindings/binding.js';
 import type { DirectoryContract } from '../bindings/contract.js';
 import type { ClientBodies, GivenBodies } from '../bindings/given/given-bodies.js';
-import { type BindingDirectories, type BindingRegistry, bindingDirectories } from '../bindings/registry.js';
+import type { BindingRegistry } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { FunctionServices, ServiceEntry } from './calls/answer-call.js';
@@ -30,11 +31,6 @@ export interface ConfiguredBinding {
 /** A context without what only its row knows. */
 type Common<Context> = Omit<Context, 'shared'>;
 
-/** The shared value of a row with a contract. */
-interface DirectoryShared {
-  of(account: string): object;
-}
-
 /** What of the bindings of a host is in another process. */
 export interface BindingsPlace {
   /** Rows that this process answers. @default all */
@@ -47,8 +43,6 @@ export interface BindingsPlace {
 
 export class HostBindings {
   readonly registry: BindingRegistry;
-  /** The objects of every account that are administered beside functions. */
-  readonly directories: BindingDirectories;
   readonly #shared = new Map<BindingBase, unknown>();
 
   /** Rows that this process answers. */
@@ -62,7 +56,6 @@ export class HostBindings {
    */
   constructor(registry: BindingRegistry, host: BindingHost, { isHere = () => true, common, link }: BindingsPlace = {}) {
     this.#remote = link && new RemoteServices(link);
-    this.directories = bindingDirectories(row => this.shared(row));
     if (link !== undefined)
       for (const row of registry.rows)
         if (row.directory !== undefined) this.#shared.set(row, remoteShared(link, row.name, row.directory));
@@ -152,9 +145,9 @@ export class HostBindings {
     return row.remote.service({ account, limits, shared: this.shared(row) }, config);
   }
 
-  /** Returns the account's directory of a row with a contract. */
-  directoryOf(row: BindingBase, account: string): object {
-    return this.shared(row as BindingBase<DirectoryShared>).of(account); // rows with a contract share this
+  /** Returns the account's directory of a row: of one that shares directories, as rows with a contract do. */
+  directoryOf<Directory>(row: BindingBase<AccountDirectories<Directory>>, account: string): Directory {
+    return this.shared(row).of(account);
   }
 
   /** An account was removed: what the rows share for it is not for another one of its id. */

@@ -463,7 +463,7 @@ test('restore() loads what was stored into another host, and reports what does n
   const again = createManagement({
     storage: api.storage,
     functions,
-    directories: memoryDirectories(),
+    directoryOf: memoryDirectories(),
     names: newNames(),
     secretsKey: SECRETS_KEY,
   });

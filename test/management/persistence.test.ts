@@ -32,7 +32,7 @@ test('a process that is killed while it writes loses nothing it has answered, an
   const { fetch, restore } = createManagement({
     storage,
     functions,
-    directories: memoryDirectories(),
+    directoryOf: memoryDirectories(),
     names: newNames(),
     tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],
   });

@@ -224,7 +224,7 @@ test('zones that were made before load; of those that conflict the later is inac
   const again = createManagement({
     storage: before.storage,
     functions,
-    directories: memoryDirectories(),
+    directoryOf: memoryDirectories(),
     names,
     onWarning: ({ message }) => warnings.push(message),
   });
@@ -259,7 +259,7 @@ test('zones that were made before yield to what is declared, and stay within it'
   const again = createManagement({
     storage: before.storage,
     functions: new MemoryFunctions(),
-    directories: memoryDirectories(),
+    directoryOf: memoryDirectories(),
     names,
     onWarning: ({ message }) => warnings.push(message),
   });

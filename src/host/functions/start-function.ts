@@ -1,5 +1,6 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
 
+import { queueBinding } from '../../bindings/queue/queue-binding.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { ColdStarts } from '../../quotas/cold-starts.js';
 import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
@@ -91,7 +92,7 @@ export async function startFunction(
     );
     host.queueDispatcher.check({ account: account.id, name: options.name }, options.consumers);
     for (const { queue, deadLetterQueue = queue } of options.consumers) {
-      for (const name of [queue, deadLetterQueue]) await host.bindings.directories.queues(account.id).open(name);
+      for (const name of [queue, deadLetterQueue]) await host.bindings.directoryOf(queueBinding, account.id).open(name);
     }
     await runner.context.remote?.ready;
     // The day's count continues over a restart.

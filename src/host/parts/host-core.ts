@@ -1,9 +1,11 @@
 /** The parts of one host, put together: nothing is started or opened before something needs it. */
+
 import type { EventEmitter } from 'node:events';
 import { abortable, delay, race } from 'abort-controller-x';
 import type { BindingDefinition } from '../../bindings/binding.js';
 import { cronStorage } from '../../bindings/cron/cron-records.js';
 import { GivenBodies } from '../../bindings/given/given-bodies.js';
+import { queueBinding } from '../../bindings/queue/queue-binding.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import { IsolateCache } from '../../pool/host/isolate-cache.js';
 import { IsolateGate } from '../../pool/host/isolate-gate.js';
@@ -116,7 +118,7 @@ export class HostCore {
     this.#walls = new EngineWalls(this.options.sandbox, this.#warn);
     this.storage = this.#createStorage();
     this.bindings = this.#createBindings(registry);
-    this.#queues = new QueueDispatcher({ queues: id => this.bindings.directories.queues(id), warn: this.#warn });
+    this.#queues = new QueueDispatcher({ queues: id => this.bindings.directoryOf(queueBinding, id), warn: this.#warn });
     this.#counters = this.#createCounters();
     this.#budget = new HostBudget({ heapBytes, bufferBytes });
     this.usage = this.#createUsage();

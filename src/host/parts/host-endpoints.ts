@@ -1,5 +1,7 @@
 /** The endpoints that a server mounts: the listener of its functions, the S3-compatible API and the management API. */
 
+import { bucketBinding } from '../../bindings/bucket/bucket-binding.js';
+import { cacheBinding } from '../../bindings/cache/cache-binding.js';
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import type { ChangeListener } from '../../services/host-store.js';
@@ -33,7 +35,7 @@ export function hostListener({ routes, reports, bindings }: HostCore, options: H
     error => reports.warn(error),
     cache
       ? new FrontCache({
-          caches: account => bindings.directories.caches(account),
+          caches: account => bindings.directoryOf(cacheBinding, account),
           warn: error => reports.warn(error),
         })
       : undefined,
@@ -49,7 +51,7 @@ export function hostS3(
   const { plan, zonePlan, limits } = host;
   const hostLimits = resolveLimits({ plan, zonePlan, overrides: [limits] });
   return createS3Endpoint(options, {
-    directories: bindings.directories,
+    buckets: account => bindings.directoryOf(bucketBinding, account),
     // Not by named(), which would make an account that the application may still make with options of its own.
     limits: account => accounts.find(account)?.limits ?? hostLimits,
     isRemoved: account => accounts.isRemoved(account),
@@ -75,7 +77,7 @@ export function hostManagement(core: HostCore, options: HostManagementOptions): 
     accounts: () => accounts.all.map(account => account.info),
     removeAccount: (id, removal) => accounts.remove(id, removal),
     bindings: bindings.registry,
-    directories: bindings.directories,
+    directoryOf: (row, account) => bindings.directoryOf(row, account),
     storage: async () => {
       const store = await core.storage.open();
       const { secretsKey: keyStore, changes, locks } = store;

@@ -1,5 +1,6 @@
 /** Buckets of an account; their objects are reached through bindings and the S3 endpoint. */
 
+import { bucketBinding } from '../../bindings/bucket/bucket-binding.js';
 import type { BucketInfo } from '../../bindings/bucket/engine.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
@@ -7,7 +8,7 @@ import type { Bodies } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 
 export async function listBuckets(context: Context): Promise<Reply> {
-  const buckets = await context.services.directories.buckets(context.account).list();
+  const buckets = await context.services.directoryOf(bucketBinding, context.account).list();
   const { items, info } = await pageOf(buckets, pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
@@ -18,7 +19,7 @@ export async function getBucket(context: Context): Promise<Reply> {
 
 export async function createBucket(context: Context, body: Bodies['BucketCreate']): Promise<Reply> {
   const options = body.storage_class === undefined ? {} : { storageClass: body.storage_class };
-  const { created } = await context.services.directories.buckets(context.account).create(body.name, options);
+  const { created } = await context.services.directoryOf(bucketBinding, context.account).create(body.name, options);
   if (!created) throw new ApiError('ALREADY_EXISTS', `The bucket ${JSON.stringify(body.name)} exists already`);
   await context.commit([]);
   return { result: shown(await find(context, body.name)) };
@@ -27,13 +28,15 @@ export async function createBucket(context: Context, body: Bodies['BucketCreate'
 export async function deleteBucket(context: Context): Promise<Reply> {
   const name = param(context, 'bucket_name');
   await find(context, name);
-  await context.services.directories.buckets(context.account).delete(name);
+  await context.services.directoryOf(bucketBinding, context.account).delete(name);
   await context.commit([]);
   return { result: { id: name } };
 }
 
 async function find(context: Context, name: string): Promise<BucketInfo> {
-  const bucket = (await context.services.directories.buckets(context.account).list()).find(info => info.name === name);
+  const bucket = (await context.services.directoryOf(bucketBinding, context.account).list()).find(
+    info => info.name === name,
+  );
   if (bucket === undefined) throw new ApiError('NOT_FOUND', `There is no bucket ${JSON.stringify(name)}`);
   return bucket;
 }

@@ -1,7 +1,9 @@
 /** The SQL databases of an account: their contents, queries, exports, imports and migrations. */
+
 import type { SqlEngine, SqlInfo } from '../../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../../bindings/sql/host-sql.js';
 import { SQL_LIMITS } from '../../bindings/sql/limits.js';
+import { sqlBinding } from '../../bindings/sql/sql-binding.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { readBytes } from '../http/body.js';
@@ -84,7 +86,7 @@ export async function listMigrations(context: Context): Promise<Reply> {
 }
 
 function directoryOf({ services, account }: Context) {
-  return services.directories.databases(account);
+  return services.directoryOf(sqlBinding, account);
 }
 
 function boundsOf({ services, account }: Context) {
@@ -101,9 +103,7 @@ async function engineOf(context: Context): Promise<SqlEngine> {
 
 async function clientOf(context: Context): Promise<AccountSqlDatabase> {
   const { name } = await engineOf(context);
-  const client = context.services.functions.sql?.(context.account, name);
-  if (client === undefined) throw new ApiError('NOT_SUPPORTED', 'This host takes no queries by its API');
-  return client;
+  return context.services.functions.clientOf(sqlBinding, context.account, name);
 }
 
 /** Reports errors of the customer's SQL as errors of the request body. */

@@ -1,6 +1,8 @@
 /** The stateful objects of an account that have stored something, by their classes. */
+
 import { isIdOf } from '../../bindings/objects/object-id.js';
 import type { ObjectNamespaceInfo, StoredObjectInfo } from '../../bindings/objects/store/object-directory.js';
+import { objectStorageBinding } from '../../bindings/objects/store/object-storage-binding.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
 import { pageOf } from '../state/records.js';
@@ -37,7 +39,7 @@ export async function deleteObject(context: Context): Promise<Reply> {
 }
 
 function directoryOf({ services, account }: Context) {
-  return services.directories.objects(account);
+  return services.directoryOf(objectStorageBinding, account);
 }
 
 async function namespaceOf(context: Context): Promise<ObjectNamespaceInfo> {

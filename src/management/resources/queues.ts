@@ -3,6 +3,7 @@
 import type { ClaimedMessage, QueueEngine, QueueInfo, QueueSettings } from '../../bindings/queue/broker.js';
 import type { AccountQueue, QueueSendRequest } from '../../bindings/queue/host-queue.js';
 import { QUEUE_LIMITS } from '../../bindings/queue/limits.js';
+import { queueBinding } from '../../bindings/queue/queue-binding.js';
 import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type Reply } from '../http/envelope.js';
@@ -13,7 +14,7 @@ const USUAL_BATCH_SIZE = 10;
 const USUAL_VISIBILITY_MS = 30_000;
 
 export async function listQueues(context: Context): Promise<Reply> {
-  const queues = await context.services.directories.queues(context.account).list();
+  const queues = await context.services.directoryOf(queueBinding, context.account).list();
   const { items, info } = await pageOf(queues, pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
@@ -24,7 +25,7 @@ export async function getQueue(context: Context): Promise<Reply> {
 
 export async function createQueue(context: Context, body: Bodies['QueueCreate']): Promise<Reply> {
   const { queue_name: name, settings = {} } = body;
-  const directory = context.services.directories.queues(context.account);
+  const directory = context.services.directoryOf(queueBinding, context.account);
   const { created } = await directory.create(name, settingsOf(settings));
   if (!created) throw new ApiError('ALREADY_EXISTS', `The queue ${JSON.stringify(name)} exists already`);
   await context.commit([]);
@@ -40,7 +41,7 @@ export async function updateQueue(context: Context, body: Bodies['QueueUpdate'])
 
 export async function deleteQueue(context: Context): Promise<Reply> {
   const name = param(context, 'queue_name');
-  await context.services.directories.queues(context.account).delete(name);
+  await context.services.directoryOf(queueBinding, context.account).delete(name);
   await context.commit([]);
   return { result: { id: name } };
 }
@@ -105,16 +106,14 @@ export async function listConsumers(context: Context): Promise<Reply> {
 /** @throws ApiError NOT_FOUND */
 async function find(context: Context): Promise<QueueEngine> {
   const name = param(context, 'queue_name');
-  const queue = await context.services.directories.queues(context.account).find(name);
+  const queue = await context.services.directoryOf(queueBinding, context.account).find(name);
   if (queue === null) throw new ApiError('NOT_FOUND', `There is no queue ${JSON.stringify(name)}`);
   return queue;
 }
 
 async function sender(context: Context): Promise<AccountQueue> {
   const { name } = (await find(context)).info();
-  const queue = context.services.functions.queue?.(context.account, name);
-  if (queue === undefined) throw new ApiError('NOT_SUPPORTED', 'This host takes no messages by its API');
-  return queue;
+  return context.services.functions.clientOf(queueBinding, context.account, name);
 }
 
 /** Reports errors in the customer's message as errors of the request body. */

@@ -1,5 +1,6 @@
 /** The services of one storage directory: the applications that use it, and what those share. */
 import type { Socket } from 'node:net';
+import type { AccountDirectories, BindingBase } from '../../bindings/binding.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transport.js';
@@ -77,7 +78,7 @@ export class Services {
         usage: this.#usage,
         counters: this.#counters,
         rows: registry.rows,
-        directoryOf: (row, account) => this.common.directoryOf(row, account),
+        directoryOf: (row, account) => this.common.directoryOf(row as BindingBase<AccountDirectories<object>>, account), // rows with a contract share directories,
         seats: new ConsumerSeats(),
         locks: new KeyedMutex(),
         service: address => this.common.clientService(address),

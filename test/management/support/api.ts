@@ -1,6 +1,7 @@
 /** A management API over memory, and a client that speaks to it. */
 
 import { MemoryLevel } from 'memory-level';
+import { queueBinding } from '../../../src/bindings/queue/queue-binding.js';
 import { createManagement, type Management, type ManagementOptions } from '../../../src/management/management.js';
 import type { ManagementStorage } from '../../../src/management/state/records.js';
 import { NameOwners } from '../../../src/names/name-owners.js';
@@ -72,14 +73,14 @@ export function makeApi(options: Partial<ManagementOptions> = {}, now = '2026-01
   const functions = new MemoryFunctions();
   const buckets = new MemoryBuckets();
   const queues = memoryQueues();
-  functions.queue = queues.queue;
   const databases = memoryDatabases();
-  functions.sql = databases.sql;
+  functions.clientOf = (row, account, name) =>
+    (row.name === queueBinding.name ? queues.queue : databases.sql)(account, String(name)) as never; // the client of the row
   const clock = { now };
   const management = createManagement({
     storage,
     functions,
-    directories: memoryDirectories(buckets, queues, databases),
+    directoryOf: memoryDirectories(buckets, queues, databases),
     names: newNames(),
     zoneOwnership: () => true,
     secretsKey: SECRETS_KEY,

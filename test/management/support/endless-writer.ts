@@ -9,7 +9,7 @@ const storage = openLevel(process.argv[2] ?? '');
 const { fetch } = createManagement({
   storage,
   functions: new MemoryFunctions(),
-  directories: memoryDirectories(),
+  directoryOf: memoryDirectories(),
   names: newNames(),
   zoneOwnership: () => true,
   tokens: [{ name: 'all', token: TOKEN, account: 'acme', permissions: 'all' }],

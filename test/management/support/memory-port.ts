@@ -1,12 +1,18 @@
 /** The ports of the management API over plain memory: real enough to serve, small enough to fail on demand. */
 
+import type { ClientOf, DirectoryOf } from '../../../src/bindings/binding.js';
+import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketDirectory, BucketInfo } from '../../../src/bindings/bucket/engine.js';
 import { BucketError } from '../../../src/bindings/bucket/errors.js';
+import { cacheBinding } from '../../../src/bindings/cache/cache-binding.js';
 import type { CacheEngine } from '../../../src/bindings/cache/engine.js';
 import type { KvDirectory } from '../../../src/bindings/kv/engine.js';
+import { kvBinding } from '../../../src/bindings/kv/kv-binding.js';
 import { idFromName, namespaceKey } from '../../../src/bindings/objects/object-id.js';
 import type { ObjectDirectory } from '../../../src/bindings/objects/store/object-directory.js';
-import type { BindingDirectories } from '../../../src/bindings/registry.js';
+import { objectStorageBinding } from '../../../src/bindings/objects/store/object-storage-binding.js';
+import { queueBinding } from '../../../src/bindings/queue/queue-binding.js';
+import { sqlBinding } from '../../../src/bindings/sql/sql-binding.js';
 import type {
   AccountSummary,
   AccountUsage,
@@ -39,8 +45,9 @@ export class MemoryFunctions implements FunctionPort {
   readonly scheduled: { readonly cron: string; readonly scheduledTime: Date | null }[] = [];
   /** Thrown by the next call that would change something. */
   failNext: Error | null = null;
-  queue?: NonNullable<FunctionPort['queue']>;
-  sql?: NonNullable<FunctionPort['sql']>;
+  clientOf: ClientOf = () => {
+    throw new EdgeError('EDGE_NOT_SUPPORTED', 'the test has no clients');
+  };
 
   listAccounts(): AccountSummary[] {
     return [...this.accounts].map(id => ({ id, plan: 'standard', zonePlan: 'free', functions: [], zones: undefined }));
@@ -189,26 +196,28 @@ export function memoryDirectories(
   buckets = new MemoryBuckets(),
   queues = memoryQueues(),
   databases = memoryDatabases(),
-): BindingDirectories {
+): DirectoryOf {
   let opening: Promise<Storage> | undefined;
   const of = async (account: string): Promise<KvDirectory> => {
     opening ??= openNamespaces(':memory:');
     return namespacesOf(await opening, account);
   };
-  return {
-    buckets: () => buckets,
-    queues: queues.of,
-    namespaces: account => ({
-      open: async name => (await of(account)).open(name),
-      find: async name => (await of(account)).find(name),
-      create: async name => (await of(account)).create(name),
-      delete: async name => (await of(account)).delete(name),
-      list: async () => (await of(account)).list(),
-    }),
-    caches: () => NO_CACHES,
-    databases: databases.of,
-    objects: account => oneObject(account),
-  };
+  const namespaces = (account: string): KvDirectory => ({
+    open: async name => (await of(account)).open(name),
+    find: async name => (await of(account)).find(name),
+    create: async name => (await of(account)).create(name),
+    delete: async name => (await of(account)).delete(name),
+    list: async () => (await of(account)).list(),
+  });
+  const byRow = new Map<unknown, (account: string) => object>([
+    [bucketBinding, () => buckets],
+    [queueBinding, queues.of],
+    [kvBinding, namespaces],
+    [cacheBinding, () => NO_CACHES],
+    [sqlBinding, databases.of],
+    [objectStorageBinding, oneObject],
+  ]);
+  return (row, account) => byRow.get(row)?.(account) as never; // the directory of the row
 }
 
 const CLASS = { functionName: 'hello', className: 'Room' };

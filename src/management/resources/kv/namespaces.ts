@@ -1,5 +1,7 @@
 /** The key-value namespaces of an account. */
+
 import type { KvEngine, KvInfo } from '../../../bindings/kv/engine.js';
+import { kvBinding } from '../../../bindings/kv/kv-binding.js';
 import { type Context, pageQuery, param } from '../../context.js';
 import { ApiError, type Reply } from '../../http/envelope.js';
 import type { Bodies } from '../../schemas.js';
@@ -37,7 +39,7 @@ export async function namespaceOf(context: Context): Promise<KvEngine> {
 }
 
 function directoryOf({ services, account }: Context) {
-  return services.directories.namespaces(account);
+  return services.directoryOf(kvBinding, account);
 }
 
 async function infoOf(context: Context, name: string): Promise<KvInfo> {
