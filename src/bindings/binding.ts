@@ -138,13 +138,27 @@ export type DirectoryOf = <Directory>(row: BindingBase<AccountDirectories<Direct
 
 /** Returns the client of an account's binding for the application itself, by the row. */
 export type ClientOf = <Config, Shared, Client extends object>(
-  row: NamedBinding<Config, Shared, Client>,
+  row: ClientRow<Config, Shared, Client>,
   account: string,
   config: Config,
 ) => Client;
 
+/** A row whose binding the application itself may have a client of. */
+export interface ClientRow<Config, Shared = unknown, Client extends object = object> extends BindingBase<Shared> {
+  /**
+   * The member of `Account` and `EdgeHost` that returns the client, in `BindingClients` of the registry: a method that takes the configuration, or a
+   * getter where there is none.
+   */
+  readonly application?: string;
+  /** Creates the client for the application itself. */
+  client?(context: AccountContext<Shared>, config: Config): Client;
+  /** The same in two halves, for a host whose services are in another process. Absent when its client needs more than a service there. */
+  readonly remote?: RemoteClient<Config, Shared, Client>;
+}
+
 /** A service that every function has, without naming it. */
-export interface ImplicitBinding<Shared = unknown> extends BindingBase<Shared> {
+export interface ImplicitBinding<Shared = unknown, Client extends object = object>
+  extends ClientRow<undefined, Shared, Client> {
   readonly implicit: true;
   /** Opens it for one function. */
   open(context: FunctionContext<Shared>): Service;
@@ -170,7 +184,7 @@ export interface BindingTable {
 
 /** A service under names that the function's configuration gives it. */
 export interface NamedBinding<Config = unknown, Shared = unknown, Client extends object = object>
-  extends BindingBase<Shared> {
+  extends ClientRow<Config, Shared, Client> {
   readonly implicit?: never;
   /** The option of load(): an object from binding names to configurations. */
   readonly option: string;
@@ -197,10 +211,6 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   ): Omit<NeededExport, 'binding'> | undefined;
   /** Rejects while the function is being loaded, for what its first call would find out too late. */
   prepare?(context: AccountContext<Shared>, config: Config): Promise<void>;
-  /** Creates the client for the application itself. */
-  client?(context: AccountContext<Shared>, config: Config): Client;
-  /** The same in two halves, for a host whose services are in another process. Absent when its client needs more than a service there. */
-  readonly remote?: RemoteClient<Config, Shared, Client>;
 }
 
 export interface RemoteClient<Config, Shared, Client extends object> {
@@ -215,6 +225,6 @@ export type BindingDefinition = ImplicitBinding | NamedBinding;
 const BY_DEFAULT: BindingMethod = {};
 
 /** The name of the method was written by a function. */
-export function methodOf({ methods }: BindingDefinition, name: string): BindingMethod {
+export function methodOf({ methods }: BindingBase, name: string): BindingMethod {
   return Object.hasOwn(methods, name) ? (methods[name] ?? BY_DEFAULT) : BY_DEFAULT;
 }

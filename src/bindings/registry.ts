@@ -63,17 +63,20 @@ export interface BindingOptions {
   readonly objects?: Readonly<Record<string, string | ObjectsTarget>>;
 }
 
-/** The bindings of the application: a method for each row that has a client. */
+/**
+ * The application's clients of an account's bindings: members of `Account`, and of `EdgeHost` for its default account. Each belongs to the row that names it as
+ * `application`. What they name is created with its first use.
+ */
 export interface BindingClients {
-  /** A bucket, for the application itself. It is made when it is first used. */
+  /** A bucket, for the application itself. */
   bucket(name: string): StoreBucket;
-  /** A key-value namespace, for the application itself. It is made when it is first used. */
+  /** A key-value namespace, for the application itself. */
   kv(name: string): KvNamespace;
-  /** The caches of the account's functions, for the application itself. */
+  /** The caches of the account's functions, for the application itself: it reads how much they keep, and purges them. */
   readonly caches: ApplicationCaches;
-  /** A queue, for the application itself. It is made when it is first used. */
+  /** A queue, for the application itself. */
   queue(name: string): AccountQueue;
-  /** An SQL database, for the application itself. It is made when it is first used. */
+  /** An SQL database, for the application itself. */
   sql(name: string): AccountSqlDatabase;
 }
 
@@ -92,6 +95,8 @@ export class BindingRegistry {
     checkDistinct('number', rows, row => row.id);
     checkDistinct('name', rows, row => row.name);
     checkDistinct('option', this.named, row => row.option);
+    const withClients = rows.filter(row => row.application !== undefined);
+    checkDistinct('application', withClients, row => row.application);
     const configurable = this.named.filter(row => row.toml !== undefined);
     checkDistinct('table', configurable, row => row.toml?.table);
     checkDistinct('managementType', configurable, row => row.managementType);

@@ -1,17 +1,6 @@
 /** One tenant: its plan, its functions, its bindings, and the cell that its functions run in. */
-import type { AccountContext, NamedBinding } from '../bindings/binding.js';
-import { bucketBinding } from '../bindings/bucket/bucket-binding.js';
-import type { StoreBucket } from '../bindings/bucket/types.js';
-import { cacheBinding } from '../bindings/cache/cache-binding.js';
-import { hostCaches } from '../bindings/cache/host-caches.js';
-import type { ApplicationCaches } from '../bindings/cache/types.js';
-import { kvBinding } from '../bindings/kv/kv-binding.js';
-import type { KvNamespace } from '../bindings/kv/types.js';
-import type { AccountQueue } from '../bindings/queue/host-queue.js';
-import { queueBinding } from '../bindings/queue/queue-binding.js';
+import type { AccountContext, ClientRow } from '../bindings/binding.js';
 import type { BindingClients } from '../bindings/registry.js';
-import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
-import { sqlBinding } from '../bindings/sql/sql-binding.js';
 import { EdgeError } from '../quotas/errors.js';
 import { accountWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -24,6 +13,7 @@ import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountHost } from './account-host.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
+import { defineClients } from './binding-clients.js';
 import type { AccountCells } from './cells/account-cells.js';
 import { readFunctionFile } from './deploy/config-file.js';
 import type { ScriptSource } from './deploy/deployment.js';
@@ -54,7 +44,10 @@ export interface AccountInfo {
   readonly zones: readonly string[] | undefined;
 }
 
-export class Account implements BindingClients {
+export interface Account extends BindingClients {}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor defines the members of BindingClients
+export class Account {
   readonly id: string;
   /**
    * The options that the account was made with.
@@ -67,7 +60,6 @@ export class Account implements BindingClients {
   readonly #host: AccountHost;
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
-  #caches: ApplicationCaches | undefined;
   readonly #loads = new LoadTurns();
   /** Set when it is removed or its host is closed. */
   #ended: EdgeError | undefined;
@@ -86,6 +78,7 @@ export class Account implements BindingClients {
     this.#host = host;
     this.#supervisor = supervisor;
     this.#functions = new LoadedFunctions(id, host);
+    defineClients(this, host.bindings.registry.rows, (row, config) => this.client(row, config));
     host.tails.find = name => this.#functions.runnerOf(name);
   }
 
@@ -191,47 +184,11 @@ export class Account implements BindingClients {
     return this.#functions.list();
   }
 
-  /** A bucket of this account, for the application itself. It is made when it is first used. */
-  bucket(name: string): StoreBucket {
-    return this.client(bucketBinding, name);
-  }
-
-  /** A key-value namespace of this account, for the application itself. It is made when it is first used. */
-  kv(name: string): KvNamespace {
-    return this.client(kvBinding, name);
-  }
-
-  /** The caches of this account's functions, for the application itself: it reads how much they keep, and purges them. */
-  get caches(): ApplicationCaches {
-    this.#check();
-    const context = this.#bindingContext();
-    this.#caches ??= hostCaches({
-      account: this.id,
-      shared: this.#host.bindings.shared(cacheBinding),
-      check: () => this.#check(),
-      given: { bodies: this.#host.bodies, of: `a cache of account "${this.id}"` },
-      get limits() {
-        return context.limits;
-      },
-    });
-    return this.#caches;
-  }
-
-  /** A queue of this account, for the application itself. It is made when it is first used. */
-  queue(name: string): AccountQueue {
-    return this.client(queueBinding, name);
-  }
-
-  /** An SQL database of this account, for the application itself. It is made when it is first used. */
-  sql(name: string): AccountSqlDatabase {
-    return this.client(sqlBinding, name);
-  }
-
   /**
    * The client of a binding for the application, by the row of the registry.
    * @internal
    */
-  client<Config, Shared, Client extends object>(row: NamedBinding<Config, Shared, Client>, config: Config): Client {
+  client<Config, Shared, Client extends object>(row: ClientRow<Config, Shared, Client>, config: Config): Client {
     this.#check();
     return this.#host.bindings.client(row, this.#bindingContext(), config, this.#host.bodies);
   }

@@ -1,16 +1,12 @@
 /** The SDK's entry: hosts functions of many accounts inside an application's own process. */
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { StoreBucket } from '../bindings/bucket/types.js';
-import type { ApplicationCaches } from '../bindings/cache/types.js';
-import type { KvNamespace } from '../bindings/kv/types.js';
-import type { AccountQueue } from '../bindings/queue/host-queue.js';
 import type { BindingClients } from '../bindings/registry.js';
-import type { AccountSqlDatabase } from '../bindings/sql/host-sql.js';
 import type { SandboxState } from '../pool/sandbox/state.js';
 import { EdgeError } from '../quotas/errors.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { Account, AccountInfo } from './account.js';
+import { defineClients } from './binding-clients.js';
 import type { CellsHealth } from './cells/host-cells.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -62,7 +58,11 @@ export interface HostHealth extends CellsHealth {
   readonly isClosed: boolean;
 }
 
-export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients {
+/** The clients of bindings are those of the default account. */
+export interface EdgeHost extends BindingClients {}
+
+// biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor defines the members of BindingClients
+export class EdgeHost extends EventEmitter<HostEvents> {
   readonly #core: HostCore;
 
   /**
@@ -77,6 +77,8 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
     // An event of the emitter itself, which HostEvents does not have.
     EventEmitter.prototype.on.call(this, 'newListener', checkEvent);
     this.#core = new HostCore(options, parts, this);
+    const { rows } = this.#core.bindings.registry;
+    defineClients(this, rows, (row, config) => this.account(DEFAULT_ACCOUNT).client(row, config));
   }
 
   /** Loads a function into the default account. See {@link Account.load}. */
@@ -113,31 +115,6 @@ export class EdgeHost extends EventEmitter<HostEvents> implements BindingClients
    */
   async removeAccount(id: string, options: AccountRemovalOptions = {}): Promise<AccountRemoval> {
     return this.#core.accounts.remove(id, options);
-  }
-
-  /** A queue of the default account. */
-  queue(name: string): AccountQueue {
-    return this.account(DEFAULT_ACCOUNT).queue(name);
-  }
-
-  /** An SQL database of the default account. */
-  sql(name: string): AccountSqlDatabase {
-    return this.account(DEFAULT_ACCOUNT).sql(name);
-  }
-
-  /** A bucket of the default account. */
-  bucket(name: string): StoreBucket {
-    return this.account(DEFAULT_ACCOUNT).bucket(name);
-  }
-
-  /** A key-value namespace of the default account. */
-  kv(name: string): KvNamespace {
-    return this.account(DEFAULT_ACCOUNT).kv(name);
-  }
-
-  /** The caches of the default account. */
-  get caches(): ApplicationCaches {
-    return this.account(DEFAULT_ACCOUNT).caches;
   }
 
   /**

@@ -3,8 +3,8 @@ import {
   type AccountContext,
   type AccountDirectories,
   type BindingBase,
-  type BindingDefinition,
   type BindingHost,
+  type ClientRow,
   type FunctionContext,
   methodOf,
   type NamedBinding,
@@ -34,7 +34,7 @@ type Common<Context> = Omit<Context, 'shared'>;
 /** What of the bindings of a host is in another process. */
 export interface BindingsPlace {
   /** Rows that this process answers. @default all */
-  readonly isHere?: (row: BindingDefinition) => boolean;
+  readonly isHere?: (row: BindingBase) => boolean;
   /** Bindings that have what rows share which store something. @default these */
   readonly common?: HostBindings;
   /** The backend process, for the application's own clients of rows that are answered there. @default none */
@@ -46,7 +46,7 @@ export class HostBindings {
   readonly #shared = new Map<BindingBase, unknown>();
 
   /** Rows that this process answers. */
-  readonly isHere: (row: BindingDefinition) => boolean;
+  readonly isHere: (row: BindingBase) => boolean;
   readonly #own: BindingBase[] = [];
   readonly #remote: RemoteServices | undefined;
 
@@ -95,12 +95,17 @@ export class HostBindings {
 
   /** The application's client of a binding. @throws TypeError when the binding has none */
   client<Config, Shared, Client extends object>(
-    row: NamedBinding<Config, Shared, Client>,
+    row: ClientRow<Config, Shared, Client>,
     context: Common<AccountContext>,
     config: Config,
     bodies?: GivenBodies,
   ): Client {
-    const what = typeof config === 'string' ? `${row.name} "${config}"` : `a client of ${row.name}`;
+    const what =
+      config === undefined
+        ? `a ${row.name}`
+        : typeof config === 'string'
+          ? `${row.name} "${config}"`
+          : `a client of ${row.name}`;
     const given = bodies && { bodies, of: `${what} of account "${context.account}"` };
     if (row.remote !== undefined && !this.isHere(row))
       return this.#remoteClient(row.remote, row, context, config, given);
@@ -121,7 +126,7 @@ export class HostBindings {
 
   #remoteClient<Config, Shared, Client extends object>(
     remote: RemoteClient<Config, Shared, Client>,
-    row: NamedBinding<Config, Shared, Client>,
+    row: ClientRow<Config, Shared, Client>,
     context: Common<AccountContext>,
     config: Config,
     given: ClientBodies | undefined,

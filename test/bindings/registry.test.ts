@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import type { ImplicitBinding, NamedBinding } from '../../src/bindings/binding.js';
-import { BindingRegistry, REGISTRY } from '../../src/bindings/registry.js';
+import { type BindingClients, BindingRegistry, REGISTRY } from '../../src/bindings/registry.js';
 import { EdgeHost, type EdgeHostOptions, type LoadOptions } from '../../src/index.js';
 import { MAX_CALL_HEAD_BYTES, ServiceId } from '../../src/quotas/service-calls.js';
 import { createGuest } from '../guest/guest.js';
@@ -132,6 +132,23 @@ for (const backend of MODES) {
     t.is(await host.account('acme').client(counterBinding, 'hits').add(2), 42);
   });
 }
+
+test('Account and EdgeHost have a member for each row that names its client', t => {
+  const host = newHost(t);
+  const account = host.account('acme');
+  const names: (keyof BindingClients)[] = ['bucket', 'caches', 'kv', 'queue', 'sql'];
+  t.deepEqual(REGISTRY.rows.flatMap(({ application }) => application ?? []).sort(), names);
+  for (const name of names) t.is(typeof host[name], typeof account[name], name);
+  t.is(typeof Reflect.get(account, 'counter'), 'function');
+  t.deepEqual(Object.keys(account), ['id', 'created']);
+});
+
+test('a client cannot have the name of another member of Account and EdgeHost', t => {
+  const registry = REGISTRY.with([{ ...counterBinding, application: 'load' }]);
+  t.throws(() => new EdgeHost({ storage: ':memory:' }, { registry }), {
+    message: 'The application\'s client of counter cannot be called "load"',
+  });
+});
 
 test('loadFile() reads the table of the row', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-counter-'));

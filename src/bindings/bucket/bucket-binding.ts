@@ -40,6 +40,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
     completeMultipartUpload: { headBytes: LIST_HEAD_BYTES },
   },
   option: 'buckets',
+  application: 'bucket',
   toml: { table: 'store_buckets', nameKey: 'bucket_name' },
   managementType: 'store_bucket',
   schema: CONFIGURED_NAME,

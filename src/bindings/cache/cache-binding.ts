@@ -4,9 +4,11 @@ import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { CACHE_CONTRACT } from './contract.js';
 import type { CacheEngine } from './engine.js';
+import { hostCaches } from './host-caches.js';
 import { cacheService } from './service.js';
 import { SharedCaches } from './shared-caches.js';
 import { cacheStorage } from './store/cache-storage.js';
+import type { ApplicationCaches } from './types.js';
 
 const KIB = 1024;
 /** A URL of 16 KB and 128 KB of headers, as JSON. */
@@ -21,10 +23,11 @@ export interface HostCaches {
   close(): Promise<void>;
 }
 
-export const cacheBinding: ImplicitBinding<HostCaches> = {
+export const cacheBinding: ImplicitBinding<HostCaches, ApplicationCaches> = {
   id: ServiceId.Cache,
   name: 'cache',
   implicit: true,
+  application: 'caches',
   subrequest: 'cache',
   methods: {
     match: { holdsConnection: true, isSafe: true, headBytes: HEAD_BYTES },
@@ -36,5 +39,6 @@ export const cacheBinding: ImplicitBinding<HostCaches> = {
   share: ({ storage }: BindingHost) => new SharedCaches(storage),
   endAccount: (shared, account) => shared.forget(account),
   closeShared: shared => shared.close(),
+  client: hostCaches,
   open: context => cacheService(context.shared.of(context.account), () => context.limits),
 };

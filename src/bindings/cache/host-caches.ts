@@ -1,17 +1,16 @@
 /** The caches of an account for the application itself, in its own process. */
 import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
-import type { AccountContext } from '../binding.js';
+import type { AccountContext, AccountDirectories } from '../binding.js';
 import { chunksOf } from '../external-stream.js';
 import { type ClientBodies, UNTIMED } from '../given/given-bodies.js';
 import type { Service, ServiceBody, ServiceReply } from '../service.js';
-import type { HostCaches } from './cache-binding.js';
 import { CACHE_PURGE, normalPurge } from './check-purge.js';
-import type { CachePurge } from './engine.js';
+import type { CacheEngine, CachePurge } from './engine.js';
 import { cacheService, type MatchHead } from './service.js';
 import type { ApplicationCache, ApplicationCaches, CacheMatchOptions } from './types.js';
 
-export function hostCaches(context: AccountContext<HostCaches>): ApplicationCaches {
+export function hostCaches(context: AccountContext<AccountDirectories<CacheEngine>>): ApplicationCaches {
   const check = (): void => context.check?.();
   const engine = context.shared.of(context.account);
   const service = cacheService(engine, () => context.limits, check);

@@ -40,6 +40,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
     list: { holdsConnection: true, isSafe: true },
   },
   option: 'kv',
+  application: 'kv',
   toml: { table: 'kv_namespaces', nameKey: 'id', otherNameKey: 'name', unusedKeys: ['preview_id'] },
   managementType: 'kv_namespace',
   managementKey: 'namespace_id',

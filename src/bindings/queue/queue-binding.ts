@@ -47,6 +47,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
     sendBatch: { holdsConnection: true, headBytes: MAX_BATCH_HEAD_BYTES },
   },
   option: 'queues',
+  application: 'queue',
   toml: {
     table: 'queues.producers',
     nameKey: 'queue',

@@ -33,6 +33,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
   subrequest: 'sql',
   methods: {},
   option: 'sql',
+  application: 'sql',
   toml: {
     table: 'sql_databases',
     nameKey: 'database_name',

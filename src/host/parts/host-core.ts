@@ -2,7 +2,7 @@
 
 import type { EventEmitter } from 'node:events';
 import { abortable, delay, race } from 'abort-controller-x';
-import type { BindingDefinition } from '../../bindings/binding.js';
+import type { BindingBase } from '../../bindings/binding.js';
 import { cronStorage } from '../../bindings/cron/cron-records.js';
 import { GivenBodies } from '../../bindings/given/given-bodies.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
@@ -224,7 +224,7 @@ export class HostCore {
     const { remote, options } = this;
     const host = { options, storage: () => this.storage.openHere() };
     if (remote === undefined) return new HostBindings(registry, host);
-    const isHere = (row: BindingDefinition): boolean => row.isInApplication?.(options) === true;
+    const isHere = (row: BindingBase): boolean => row.isInApplication?.(options) === true;
     return new HostBindings(registry, host, { isHere, link: remote.link });
   }
 

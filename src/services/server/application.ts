@@ -1,7 +1,7 @@
 /** One application that is connected to the services: its functions, the connections of its cells, and what it is told about them. */
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import type { BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
+import type { BindingBase, BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
 import type { HopAnswer, HopRequest, LocalSend } from '../../bindings/egress/transport.js';
 import type { BindingRegistry } from '../../bindings/registry.js';
 import type { CallOrigin, Service } from '../../bindings/service.js';
@@ -318,7 +318,7 @@ export class Application implements ChannelOwner, CallsOwner {
 
   #greeted(hello: ApplicationHello): Promise<MissedChanges> {
     const { registry, storage, common } = this.#surroundings;
-    const isHere = (row: BindingDefinition): boolean => !hello.applicationRows.includes(row.id);
+    const isHere = (row: BindingBase): boolean => !hello.applicationRows.includes(row.id);
     this.#hello = hello;
     this.#bound = new HostBindings(registry, { options: hello.options, storage }, { isHere, common });
     return this.#surroundings.onHello(this, hello);

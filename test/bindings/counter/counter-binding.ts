@@ -28,6 +28,7 @@ export const counterBinding: NamedBinding<string, AccountCounters, CounterClient
   subrequest: 'kv',
   methods: { addBytes: { holdsConnection: true }, lines: { holdsConnection: true }, add: { headBytes: 64 } },
   option: 'counters',
+  application: 'counter',
   toml: { table: 'counters', nameKey: 'counter_name' },
   managementType: 'counter',
   schema: { type: 'string', minLength: 1, maxLength: 63 },
