@@ -147,7 +147,7 @@ export type ClientOf = <Config, Shared, Client extends object>(
 export interface ClientRow<Config, Shared = unknown, Client extends object = object> extends BindingBase<Shared> {
   /**
    * The member of `Account` and `EdgeHost` that returns the client, in `BindingClients` of the registry: a method that takes the configuration, or a
-   * getter where there is none.
+   * getter without one.
    */
   readonly application?: string;
   /** Creates the client for the application itself. */

@@ -65,7 +65,7 @@ export interface BindingOptions {
 
 /**
  * The application's clients of an account's bindings: members of `Account`, and of `EdgeHost` for its default account. Each belongs to the row that names it as
- * `application`. What they name is created with its first use.
+ * `application`. Buckets and the like are created with their first use.
  */
 export interface BindingClients {
   /** A bucket, for the application itself. */

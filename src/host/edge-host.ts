@@ -58,7 +58,7 @@ export interface HostHealth extends CellsHealth {
   readonly isClosed: boolean;
 }
 
-/** The clients of bindings are those of the default account. */
+/** Its clients of bindings are the clients of the default account. */
 export interface EdgeHost extends BindingClients {}
 
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: the constructor defines the members of BindingClients
