@@ -4,8 +4,7 @@
  *     copying --the source is paused, and all that came of it is sent--> spliced --the source has ended--> ended
  *     copying --the source has ended--> ended
  *
- * Both ends of what is long are in the host process. After the first bytes they are spliced there, and nothing of the body comes here any
- * more but its end.
+ * When both ends of a long body are in the host process, they are spliced there after the first bytes. This thread then sees nothing of the body but its end.
  */
 import type { Exchange } from '../protocol/exchange.js';
 import { SignalKind } from '../protocol/messages.js';
@@ -41,7 +40,7 @@ export class BodyPipe {
     source.exchange.forwardIncoming();
   }
 
-  /** Moves what has come of the body, as fast as the target takes it, and its end. */
+  /** Moves the received part of the body, as fast as the target takes it, and its end. */
   pump(): void {
     if (this.#state === 'ended') return;
     const from = this.#source.exchange;
@@ -67,7 +66,7 @@ export class BodyPipe {
     this.#ended();
   }
 
-  /** The source is read no more, though it was not at its end: what has been sent of it is not a whole body. */
+  /** The source is read no more, though it was not at its end: the part sent so far is not a whole body. */
   abandon(reason: string): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
@@ -90,7 +89,7 @@ export class BodyPipe {
   }
 }
 
-/** The other ends are two processes, which are told behind the last bytes that went through here. */
+/** The other ends are two processes, which are notified behind the last bytes that went through here. */
 function spliceAcross(from: Exchange, to: Exchange): void {
   if (to.isOutgoingOver) return;
   const payload = Buffer.allocUnsafe(4);

@@ -2,7 +2,7 @@
 
 /** The host has closed the connection. */
 export const CLOSED_EXIT = 0;
-/** Writing to the host or reading from it was broken off in the middle, so that what follows could not be told apart. */
+/** Writing to the host or reading from it was broken off in the middle, so that later frames would be misread. */
 export const TORN_EXIT = 70;
 
 /** How a thread has ended, from the error of its pool. */

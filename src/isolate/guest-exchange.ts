@@ -51,7 +51,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   #pipeOut: BodyPipe | undefined;
   /** Brings the outgoing body from another exchange. */
   #pipeIn: BodyPipe | undefined;
-  /** Its bodies are those of a WebSocket: they are read message by message. */
+  /** Its bodies carry the messages of a WebSocket: they are read message by message. */
   messages: MessageReader | undefined;
   readonly #onRead: (exchange: GuestExchange) => void;
   #isReadReported = false;
@@ -98,7 +98,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     return available;
   }
 
-  /** The guest waits for more of the body, or it goes on to another exchange. */
+  /** The guest waits for more of the body, or it is piped to another exchange. */
   get isBeingRead(): boolean {
     return this.#wantsData || this.#pipeOut !== undefined;
   }
@@ -111,7 +111,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     return credit;
   }
 
-  /** An event of it may still let function code go on, or it goes on without function code. */
+  /** An event of it may still continue function code, or it continues without function code. */
   get isPending(): boolean {
     if (this.#pipeOut !== undefined || this.#pipeIn !== undefined) return true;
     const { exchange } = this;
@@ -208,7 +208,7 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
       line.lose(this);
       return;
     }
-    // Before all that ends by it: listeners of the request's signal come first, and the invocation has to be open for them.
+    // Before all that ends by it: listeners of the request's signal come first, and the invocation must be open for them.
     if (this.isInvocation) this.#push([Ev.ClientGone, this.id]);
     this.#failPipes(reason);
     if (this.messages !== undefined) this.messages.onData();
@@ -220,8 +220,8 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
   }
 
   /**
-   * The body that the guest sends has failed, by its own doing or because what is piped into it has. Both directions end, and since the peer
-   * does not answer what this side has ended, those of the guest who wait for the exchange are notified from here.
+   * The body that the guest sends has failed, by its own doing or because its source has. Both directions end. The peer does not answer an end from this side,
+   * so waiting code of the guest is notified from here.
    */
   failOutgoing(reason: string): void {
     this.isWriting = false;
@@ -245,19 +245,19 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.#onOver(this);
   }
 
-  /** Reads no more. What the body is piped to has not got all of it, and fails. */
+  /** Reads no more. The target of a pipe from this body has got only a part, and fails. */
   stopReading(reason: string): void {
     this.exchange.stopReading(reason);
     this.#pipeOut?.abandon(reason);
   }
 
-  /** Its invocation is over: pipes that are left have their other end in another invocation, which goes on. */
+  /** Its invocation is over: the remaining pipes have their other end in another invocation, which continues. */
   endPipes(reason: string): void {
     this.#pipeOut?.abandon(reason);
     this.#pipeIn?.stop(reason);
   }
 
-  /** Ends both directions from this side, also those of the other end of a pipe. */
+  /** Ends both directions from this side, and at the other end of a pipe. */
   fail(reason: string): void {
     this.exchange.fail(reason);
     this.#failPipes(reason);
@@ -278,13 +278,13 @@ export class GuestExchange implements ExchangeListener, PipeSource, PipeTarget {
     this.#push([Ev.Data, this.id]);
   }
 
-  /** A call is over when its answer has been read; an invocation goes on after its body. */
+  /** A call is over when its answer has been read; an invocation continues after its body. */
   onPipedOut(): void {
     this.#pipeOut = undefined;
     this.readingDone();
   }
 
-  /** The answer of an invocation has been sent; a call goes on until it is answered. */
+  /** The answer of an invocation has been sent; a call stays open until it is answered. */
   onPipedIn(): void {
     this.#pipeIn = undefined;
     // The guest keeps the invocation open until then, for listeners of the request's signal.

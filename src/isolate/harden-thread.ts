@@ -2,8 +2,8 @@
  * Hardens the main realm of the worker (rule R22), so that an object of it that leaks to the guest is of no use: it leads to no way to compile code,
  * not to `process`, and to nothing mutable that the host relies on.
  *
- * Must run before guest code and after every module of the thread has been loaded that sets itself up on globals. Node's own
- * modules work with captured intrinsics and go on working, also those that are loaded later.
+ * Must run before guest code and after every module of the thread has been loaded that sets itself up on globals. Node's own modules work with captured
+ * intrinsics and are not affected, including modules loaded later.
  */
 
 const {
@@ -132,8 +132,8 @@ function hasIndexedHeirs(intrinsic: object): boolean {
 }
 
 /**
- * As `Object.freeze()`, one property at a time. That marks the elements of the object as frozen too, though it has none, and V8 then stores each element
- * of an array that inherits from it by its slowest way: a fifth of the CPU time of a small call (Node 20.20).
+ * As `Object.freeze()`, one property at a time. That marks the elements of the object as frozen too, though it has none. V8 then stores each element of an
+ * array that inherits from it by its slowest way: a fifth of the CPU time of a small call (Node 20.20).
  */
 function freezeProperties(target: object): void {
   for (const key of ownKeys(target)) {

@@ -7,7 +7,7 @@ import type { BasicsOwner } from './ops/basics.js';
 import { Ev } from './ops/table.js';
 import type { SourcePlace } from './stacks/source-places.js';
 
-/** Async ops under way in one isolate; one more is an error in the guest. */
+/** The most pending async ops of one isolate; one more is an error in the guest. */
 const MAX_PENDING_OPS = 4096;
 
 export class IsolateContext implements BasicsOwner {

@@ -16,6 +16,6 @@ export interface IsolateParts {
   readonly line: ServicesLine | undefined;
   /** Undefined until the function loads. */
   readonly modules: ModuleGraph | undefined;
-  /** Turns are waiting, or work is under way that may belong to any invocation. */
+  /** Turns are waiting, or work is pending that may belong to any invocation. */
   readonly isBusy: boolean;
 }

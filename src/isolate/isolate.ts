@@ -48,7 +48,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   #warmUp: () => Promise<unknown> = async () => {};
   #warmedUp: Promise<unknown> = Promise.resolve();
 
-  /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are those of the web platform. */
+  /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are the ops of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
     const held = new HeldWork();
     this.timers = new Timers({
@@ -81,7 +81,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
     this.turns = new TurnQueue(this.#realm.enter, this.meter, held, this.#invocations.reportEnded);
   }
 
-  /** Work is under way that may belong to any invocation. */
+  /** Work is pending that may belong to any invocation. */
   get isBusy(): boolean {
     return !this.turns.isIdle || this.#context.pendingOps + this.#pendingImports > 0;
   }

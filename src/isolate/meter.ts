@@ -16,8 +16,8 @@ const now = performance.now.bind(performance);
 /** Turns longer than this are measured by the thread's clock. */
 const LONG_TURN_MS = 1;
 /**
- * In a turn this short no large buffer is made: 64 MB take 130 us and more (Node 20.20). Heap statistics, which take 0.3 us, are read at the end of
- * longer turns, and once in so many short ones: in a turn of another invocation a buffer would be attributed to that one.
+ * In a turn this short no large buffer is made: 64 MB take 130 us and more (Node 20.20). Heap statistics, which take 0.3 us, are read at the end of longer
+ * turns, and once in this many short ones: in a turn of another invocation a buffer would be attributed to that one.
  */
 const SHORT_TURN_MS = 0.01;
 const MEMORY_EVERY_TURNS = 4;
@@ -27,7 +27,7 @@ const LARGE_BYTES = 1024 * 1024;
 const CLOCK_EVERY_MS = 1;
 /** CPU time that the thread takes for a call for which it stands still, about. */
 const STANDING_COST_MS = 0.02;
-/** Code that is rarely used may run for the first time in one of so many invocations. */
+/** Rarely used code may run for the first time in one of this many invocations. */
 const COLD_INVOCATIONS = 100;
 /** How many invocations that have used up their CPU time are remembered, so that nothing more of them runs. */
 const MAX_SPENT = 1024;
@@ -79,8 +79,8 @@ export class InvocationMeter implements TurnMeter {
   readonly #collect: () => void;
   readonly #budgets = new IdTable<CpuBudget>();
   /**
-   * Turns of finished invocations, and turns that belong to none, are charged to this budget: promises that were left behind may go on, but
-   * not indefinitely. It exists from the end of the start-up on and begins anew with each invocation, which can borrow less for it.
+   * Turns of finished invocations, and turns that belong to none, are charged to this budget: promises that were left behind may continue, but not
+   * indefinitely. It exists from the end of the start-up on and restarts with each invocation, which can borrow less for it.
    */
   #background: CpuBudget | undefined;
   readonly #spent = new Set<number>();
@@ -104,7 +104,7 @@ export class InvocationMeter implements TurnMeter {
   readonly #report = Buffer.alloc(9);
   #startupChargedMs = 0;
   #heldBytes = 0;
-  /** CPU time that one of the next so many invocations may take beyond its limit and what is lent; and the one that did. */
+  /** CPU time beyond its limit and the lent time that one of the next few invocations may take; and the invocation that did. */
   #coldMs = 0;
   #coldInvocations = COLD_INVOCATIONS;
   #cold: CpuBudget | undefined;
@@ -121,8 +121,8 @@ export class InvocationMeter implements TurnMeter {
   }
 
   /**
-   * The modules are compiled, before the first turn. What takes longer than the start-up may, and as long again for what is not charged to
-   * it (see load.ts), is no start-up any more, and the watchdog ends it.
+   * The modules are compiled, before the first turn. The start-up is over after its own limit, and as much again for uncharged work (see load.ts). The watchdog
+   * ends a longer one.
    */
   beginCompiling(): void {
     const clockMs = this.#clockBefore();
@@ -134,8 +134,8 @@ export class InvocationMeter implements TurnMeter {
   }
 
   /**
-   * The function is loaded, in so much CPU time: what runs outside of invocations has what one turn of the start-up had, together, and one of
-   * the first invocations may take what the start-up has left.
+   * The function is loaded, in this much CPU time: turns outside of invocations have the time of one turn of the start-up, together, and one of the first
+   * invocations may take the rest of the start-up's time.
    */
   endStartup(usedMs = 0): void {
     const { startupMs, cpuMs, cpuColdMs = 0 } = this.#limits;
@@ -144,7 +144,7 @@ export class InvocationMeter implements TurnMeter {
     this.#background = { usedMs: 0, earlierMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
   }
 
-  /** Whether function code may run for an invocation: not when its CPU time, or that of all that are over, is used up. */
+  /** Whether function code may run for an invocation: not when its CPU time is used up, or the time of all finished ones. */
   mayRun(invocation: number): boolean {
     if (this.#budgets.has(invocation)) return true;
     const background = this.#background;
@@ -170,7 +170,7 @@ export class InvocationMeter implements TurnMeter {
     });
   }
 
-  /** The invocation has got a message, for which it has its CPU time anew. Between turns. */
+  /** The invocation has got a message, which restarts its CPU time. */
   renew(invocation: number): void {
     const budget = this.#budgets.get(invocation);
     if (budget === undefined || budget.isSpent) return;
@@ -252,7 +252,7 @@ export class InvocationMeter implements TurnMeter {
     this.#events.onCpuSpent(invocation, budget.usedMs + runningMs);
   }
 
-  /** The watchdog goes on until leave(): function code may run once more before the next turn, see TurnQueue. */
+  /** The watchdog watches until leave(): function code may run once more before the next turn, see TurnQueue. */
   end(invocation: number): void {
     this.#endedMs = now();
     const wallMs = this.#endedMs - this.#startedMs;
@@ -377,7 +377,7 @@ export class InvocationMeter implements TurnMeter {
     return this.#clockMs === undefined ? undefined : this.#clockMs + this.#wallSinceMs;
   }
 
-  /** CPU time of the turn that just ended: the clock's advance less what was used since the last look and before the turn. */
+  /** CPU time of the turn that just ended: the clock's advance less the time used before the turn and up to the last measurement. */
   #longTurnMs(wallMs: number): number {
     const clockMs = threadCpuMs();
     const usedMs = this.#cpuOf(wallMs, clockMs);

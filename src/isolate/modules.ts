@@ -103,8 +103,8 @@ export class ModuleGraph {
   }
 
   /**
-   * Compiles a classic script, which is strict and without import(). What is returned runs it in a turn; an exception of it is a guest
-   * value, which is returned without being looked at.
+   * Compiles a classic script, which is strict and without import(). The returned function runs it in a turn; an exception of it is a guest value, which is
+   * returned without being looked at.
    */
   script(script: DeployedModule): () => { readonly error: unknown } | undefined {
     const compiled = this.#compileScript(script);
@@ -121,8 +121,8 @@ export class ModuleGraph {
   }
 
   /**
-   * Compiles and links all of the graph. What is returned evaluates it, in a turn of the invocation. The guest calls
-   * `imported(importId, namespace)` when it is done.
+   * Compiles and links all of the graph. The returned function evaluates it, in a turn of the invocation. The guest calls `imported(importId, namespace)` when
+   * it is done.
    */
   async link(name: string, importId: number, invocation: number, attributes: Attributes = {}): Promise<() => void> {
     const specifiers = new Map<string, boolean>();
@@ -183,7 +183,7 @@ export class ModuleGraph {
     return new LoadError(failure);
   }
 
-  /** The name of the deployed module that `specifier` means in `referrer`; throws LoadError when there is none. */
+  /** The name of the deployed module that `specifier` means in `referrer`; throws LoadError for an unknown name. */
   #resolve(specifier: string, referrer: string): string {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;

@@ -26,7 +26,7 @@ const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
 /** Less than the 128 KiB from which on glibc maps a block of its own. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** Its compiled code is shared by all realms of the thread: that of the function, and that of the warm-up. */
+/** Its compiled code is shared by all realms of the thread: the function's realm, and the realm of the warm-up. */
 let bundle: vm.Script | undefined;
 let replacement: string | undefined;
 
@@ -46,8 +46,8 @@ export function createRealm(hostCall: HostCall): Realm {
 }
 
 /**
- * The text of the bundle, which is ASCII. It is read in small chunks: when glibc frees a larger block it raises, for the whole process, how
- * much freed memory every thread keeps, and a collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
+ * The text of the bundle, which is ASCII. It is read in small chunks: when glibc frees a larger block it raises, for the whole process, the amount of freed
+ * memory that every thread keeps. A collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
  */
 function readBundle(): string {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);

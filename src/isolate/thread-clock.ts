@@ -15,7 +15,7 @@ const line = Buffer.alloc(64);
 /** The calling thread's own line in /proc, opened before guest code runs: from then on only the descriptor is needed. */
 const ownSchedstat = openQuietly('/proc/thread-self/schedstat');
 
-/** The descriptor by which other threads of the process read this one's clock; 0 when there is none. It is closed with the thread. */
+/** The descriptor by which other threads of the process read this one's clock; 0 when it cannot be read. It is closed with the thread. */
 export function ownClockDescriptor(): number {
   return ownSchedstat ?? 0;
 }
@@ -36,9 +36,9 @@ export function threadCpuMs(): number | undefined {
     const { user, system } = threadCpuUsage();
     return (user + system) / 1000;
   }
-  // On Linux the value in /proc, like that of threadCpuUsage(), is updated at scheduler ticks and lags by up to 4 ms: a short invocation
-  // seemed to cost nothing. getrusage(2) of the process makes the kernel update that of the calling thread now (thread_group_cputime in
-  // kernel/sched/cputime.c), so the reading after it is exact to microseconds.
+  // On Linux the value in /proc, as in threadCpuUsage(), is updated at scheduler ticks and lags by up to 4 ms: a short invocation seemed to cost nothing.
+  // getrusage(2) of the process makes the kernel update the calling thread's value now (thread_group_cputime in kernel/sched/cputime.c). The reading after it
+  // is exact to microseconds.
   cpuUsage();
   return readSchedstat(ownSchedstat);
 }

@@ -2,9 +2,9 @@
  * The turns of an isolate. The guest is entered once a turn, its microtasks run to their end, and only then does the next turn
  * begin: so every turn belongs to one invocation, whatever the guest interleaves, and its CPU time can be attributed.
  *
- * The order comes from Node's own loop: a tick runs the turn, the microtasks that the guest made drain after it, and the tick that
- * our last microtask asks for runs when all of them are done. Behind the last turn Node then reports the promises that were rejected, and
- * asks each of them for properties, which may be function code once more: so the isolate is watched until the loop goes on.
+ * The order comes from Node's own loop: a tick runs the turn, the microtasks that the guest made drain after it, and the tick that our last microtask asks for
+ * runs when all of them are done. Behind the last turn Node then reports the promises that were rejected, and asks each of them for properties, which may be
+ * function code once more: so the isolate is watched until the loop continues.
  */
 import { nextTick } from 'node:process';
 import { callGuest, type GuestFunction } from './bridge.js';

@@ -11,7 +11,7 @@ enum Word {
   Invocation = 1,
   /** Set by the isolate when it wants to be ended: the off-heap memory is over its limit. */
   KillReason = 2,
-  /** The descriptor of the thread's CPU clock, 0 when there is none. */
+  /** The descriptor of the thread's CPU clock, 0 when it cannot be read. */
   Clock = 3,
   /** The system's number of the thread, 0 when it is not known. */
   Thread = 4,
@@ -33,7 +33,7 @@ enum Value {
   MemoryBytes = 6,
   /** CPU milliseconds that the invocation had used before the current turn. */
   UsedMs = 7,
-  /** The approximate value of the thread's CPU clock at the start of the turn; 0 when there is none. */
+  /** The approximate value of the thread's CPU clock at the start of the turn; 0 when it cannot be read. */
   ClockMs = 8,
 }
 
@@ -71,7 +71,7 @@ export class WatchBlock {
     if (Atomics.load(this.#words, Word.IsUnwatched) === 1) this.wake();
   }
 
-  /** The turn that runs has waited for so long. */
+  /** The running turn has waited for this long. */
   postpone(waitedMs: number): void {
     this.#values[Value.StartedMs] = (this.#values[Value.StartedMs] ?? 0) + waitedMs;
   }
@@ -106,8 +106,8 @@ export class WatchBlock {
   }
 
   /**
-   * Stops the watch until the next turn begins. The isolate adds to the sequence before it looks whether it is watched, and here it is the other way
-   * round, so one of the two sees what the other did.
+   * Stops the watch until the next turn begins. The isolate adds to the sequence before it checks whether it is watched, and the order here is the opposite, so
+   * one of the two sees the other's change.
    *
    * @param sequence the sequence as last seen
    * @param onWake called once, when a turn begins or {@link wake} is called

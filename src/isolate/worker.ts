@@ -23,7 +23,7 @@ export interface IsolateLease {
     | { readonly fd: number; readonly callsFd?: number }
     | { readonly port: MessagePort; readonly notices: Int32Array<SharedArrayBuffer> };
   readonly watch: SharedArrayBuffer;
-  /** The text of the guest realm's bundle. @default that of the package */
+  /** The text of the guest realm's bundle. @default the package's bundle */
   readonly guestBundle?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The isolate's end of a connection, which can also be read while the thread stands still: a call whose answer the function gets at once. Nothing that was
- * written may wait for the event loop then. So from the first such call on, what is written goes out before `write()` returns.
+ * written may wait for the event loop then. So from the first such call on, `write()` returns after its bytes are out.
  */
 import { readSync, writevSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -15,7 +15,7 @@ const COPIED_BYTES = 16 * 1024;
 const PARTS_AT_ONCE = 512;
 /** How long the thread sleeps while the connection takes nothing. */
 const SLEEP_MS = 1;
-/** So long the thread waits for the notice of a message, in case it was lost. */
+/** The thread waits this long for the notice of a message, in case it was lost. */
 const NOTICE_MS = 1000;
 
 /** Node's handle of a socket: it can make the descriptor one that blocks, which is an attribute of this end alone. */
@@ -132,7 +132,7 @@ class DescriptorTransport implements Transport {
       const length = readSync(this.#fd, buffer, 0, READ_BYTES, null);
       if (length === 0) return undefined;
       if (length <= COPIED_BYTES) return Buffer.from(buffer.subarray(0, length));
-      // It goes along with what was read.
+      // The buffer is handed over with its bytes.
       this.#buffer = undefined;
       return buffer.subarray(0, length);
     } catch (error) {

@@ -1,11 +1,11 @@
 /** The parts of an exchange and of its channel that its two bodies use, and the sizes of their credit windows. */
 import type { FrameWriter } from './frame-writer.js';
 
-/** How many bytes of one body may be under way before its reader has taken any: many clients that read nothing hold little. */
+/** The most bytes of one body that may be in flight before its reader has taken any: many clients that read nothing hold little. */
 export const FIRST_WINDOW_BYTES = 64 * 1024;
 /**
- * And when it has taken some, unless the bodies of the connection hold much together. Credit is given back when half of the window was read,
- * so that credit frames stay rare.
+ * The limit when it has taken some, unless the bodies of the connection hold much together. Credit is returned when half of the window was read, so that credit
+ * frames stay rare.
  */
 export const WINDOW_BYTES = 256 * 1024;
 /** The same between two processes of the host, which wait for each other less often then. */
@@ -14,11 +14,11 @@ export const WIDE_WINDOW_BYTES = 1024 * 1024;
 /** The part of the channel that a body uses. */
 export interface BodyCarrier {
   readonly writer: FrameWriter;
-  /** Whether so many bytes wait to be written to the connection that bodies should wait. */
+  /** Whether the connection has enough unwritten bytes that bodies should wait. */
   readonly isBackpressured: boolean;
-  /** How many bytes of one body may be under way, unless all together hold much. */
+  /** The most bytes of one body that may be in flight, unless all together hold much. */
   readonly windowBytes: number;
-  /** Whether all exchanges together hold so many bytes that each should hold few. */
+  /** Whether all exchanges together hold enough bytes that each should hold few. */
   readonly isUnderMemoryPressure: boolean;
   scheduleFlush(): void;
   /** Counts the buffers that are held of incoming bodies. @throws ProtocolError when that is too much */
@@ -33,7 +33,7 @@ export interface ExchangeListener {
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void;
   /** There is more to `read()`, or the incoming body has ended or is paused. */
   onData(): void;
-  /** `write` may go on. */
+  /** `write` may continue. */
   onCredit(): void;
   /** The last byte of an outgoing body that had to wait for credit has been sent. */
   onSent(): void;
@@ -48,7 +48,7 @@ export interface BodyOwner {
   readonly id: number;
   readonly carrier: BodyCarrier;
   readonly listener: ExchangeListener | undefined;
-  /** The incoming body is not what was announced: the exchange fails, here and for the peer. */
+  /** The incoming body differs from its announcement: the exchange fails, here and for the peer. */
   refuse(reason: string): void;
   /** One body is over: so is the exchange when the other one is. */
   forgetIfOver(): void;

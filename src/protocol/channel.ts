@@ -52,8 +52,8 @@ export interface ChannelBounds {
   /** The account that everything of the connection is counted to. */
   readonly share: HostShare | undefined;
   /**
-   * The peer is a process of the host with bodies and calls of many clients, any of which may be slow or give up: there is no bound of their number, of
-   * what they hold together, or of late frames, and a body has a wide window while all of them hold little. @default false
+   * The peer is a process of the host with bodies and calls of many clients, any of which may be slow or give up: their number, their bytes and late frames
+   * have no bound, and a body has a wide window while all of them hold little. @default false
    */
   readonly isForMany?: boolean;
 }
@@ -175,7 +175,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#exchanges.get(id);
   }
 
-  /** The id of the exchange that this end opens next. Ids grow: one that goes on for another connection goes on with its ids. */
+  /** The id of the exchange that this end opens next. Ids grow: a channel that replaces another connection continues with its ids. */
   get nextId(): number {
     return this.#nextId;
   }
@@ -234,8 +234,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   /**
-   * Writes out what has gathered when that is much, so that the other end begins with it while this one goes on. For a moment when
-   * neither guest code nor the reading of the connection is on the stack.
+   * Writes out the gathered frames when there are many, so that the other end can begin with them. It needs a moment when neither guest code nor the reading of
+   * the connection is on the stack.
    *
    * @param frames how many are much. @default 16
    */
@@ -243,7 +243,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (this.#framesWaiting >= frames) this.#writeOut();
   }
 
-  /** Writes out what has gathered: what follows may never come to an end. */
+  /** Writes out the gathered frames: the code that runs next may never end. */
   flushNow(): void {
     this.#writeOut();
   }
@@ -298,7 +298,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
       throw new ProtocolError('Too much data is queued');
   }
 
-  /** Counts what waits for the credit of the peer. */
+  /** Counts the bytes that wait for the peer's credit. */
   countBacklog(bytes: number): void {
     this.#share?.bytes.countBuffers(bytes);
   }
@@ -376,7 +376,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   #close(error: ProtocolError | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    // First: what the exchanges give back may let the account be read again.
+    // First: bytes released by the exchanges may let the account be read again.
     this.#reader.close();
     const open = this.#exchanges.values();
     this.#exchanges.clear();

@@ -12,7 +12,7 @@ export class ChunkQueue {
   #chunks: Buffer[] = [];
   #bytes = 0;
   #heldBytes = 0;
-  /** The buffer of the last chunk where that is a copy; what is behind the chunk is room for more. */
+  /** The buffer of the last chunk where that is a copy; the space behind the chunk is room for more. */
   #tail: Buffer | undefined;
 
   get bytes(): number {
@@ -29,7 +29,7 @@ export class ChunkQueue {
     return this.#chunks.length;
   }
 
-  /** `chunk` may be a view of what was read from the connection. */
+  /** `chunk` may be a view of the bytes read from the connection. */
   push(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (chunk.length >= COPY_BELOW_BYTES) {
@@ -44,7 +44,7 @@ export class ChunkQueue {
     }
   }
 
-  /** The next chunk, at most `maxBytes`; undefined when there is none. */
+  /** The next chunk, at most `maxBytes`; undefined when the queue is empty. */
   shift(maxBytes: number): Buffer | undefined {
     const first = this.#chunks[0];
     if (first === undefined) return undefined;

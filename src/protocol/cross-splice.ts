@@ -28,7 +28,7 @@ class SpliceSender implements SpliceTarget, ExchangeListener {
   #exchange: Exchange | undefined;
   /** Credit that the source has been given and has not used. */
   #given = 0;
-  /** Bytes on their way that are counted to the account: what was sent and has not come back as credit. */
+  /** Bytes on their way that are counted to the account: sent bytes that were not returned as credit yet. */
   #sentBytes = 0;
   #isOver = false;
 
@@ -227,7 +227,7 @@ export class CrossSplices {
     return this.#receivers.has(id);
   }
 
-  /** The isolate says: the rest of what is sent to it on exchange `id` goes to body `target` of the other process. @throws ProtocolError */
+  /** The isolate's request: all further bytes to it on exchange `id` go to body `target` of the other process. @throws ProtocolError */
   from(id: number, target: number): void {
     const source = this.#options.find(id);
     if (source === undefined) return;

@@ -60,7 +60,7 @@ export class Exchange implements BodyOwner {
     return this.#incoming !== undefined && this.#incoming.state !== 'open';
   }
 
-  /** True when no more will arrive: what is queued is the rest of the body. */
+  /** True when no more will arrive: the queue has the rest of the body. */
   get hasWholeBody(): boolean {
     return this.#failReason === undefined && (this.#cameWithHead || this.#incoming?.state === 'ended');
   }
@@ -89,15 +89,15 @@ export class Exchange implements BodyOwner {
     this.#incoming?.giveAway();
   }
 
-  /** Reads no more: what is queued is dropped, and the peer is asked to stop. */
+  /** Reads no more: the queue is dropped, and the peer is asked to stop. */
   stopReading(reason: string): void {
     if (this.isIncomingOver) this.#incoming?.abandon();
     else this.#openIncoming().stopReading(reason);
   }
 
   /**
-   * The incoming body is for another exchange. When it is so long that it would need credit, the peer is asked to hold the rest back instead:
-   * `splice` it into the other one when it `isPaused` and nothing is queued.
+   * The incoming body is for another exchange. If it would need credit, the peer is asked to hold the rest back instead: `splice` it into the other one when it
+   * `isPaused` and nothing is queued.
    */
   forwardIncoming(): void {
     if (!this.isIncomingOver) this.#openIncoming().forward();
@@ -130,8 +130,8 @@ export class Exchange implements BodyOwner {
   }
 
   /**
-   * `bytes` must stay unchanged from here on. What the credit does not cover is kept until it does; returns the credit that is left, none
-   * when the connection is backpressured. After zero or less a writer that wants memory to stay bounded waits for `onCredit`.
+   * `bytes` must stay unchanged from here on. Bytes beyond the credit are kept until it suffices; returns the credit that is left, none when the connection is
+   * backpressured. After zero or less a writer that wants memory to stay bounded waits for `onCredit`.
    */
   write(bytes: Uint8Array): number {
     return this.isOutgoingOver ? 0 : this.#openOutgoing().write(bytes);
@@ -237,7 +237,7 @@ export class Exchange implements BodyOwner {
     if (!this.isOutgoingOver) this.#openOutgoing().receiveStopSending(reason);
   }
 
-  /** The rest of the incoming body is that of the outgoing one of `source`. */
+  /** The rest of the incoming body becomes the rest of the outgoing one of `source`. */
   receiveSplice(source: Exchange): void {
     if (this.isIncomingOver || source.isOutgoingOver) return;
     const from = source.#openOutgoing();

@@ -1,11 +1,11 @@
-/** Cuts the bytes of a connection into frames. No byte is trusted: the peer of the host is a process that may have been taken over. */
+/** Cuts the bytes of a connection into frames. No byte is trusted: the peer of the host is a process that may be compromised. */
 import { ownView } from './buffer-views.js';
 import { FLAG_END, FLAG_UTF8, FrameType, HEADER_BYTES, MAX_DATA_BYTES } from './frame-layout.js';
 import { ProtocolError } from './protocol-error.js';
 
 /**
- * The bounds of the frames that a reader accepts. A frame other than Data is held until it is whole, so its length is bounded before
- * anything of it is kept, and the head of an Open before it is decoded. The chunks of Data frames are handed on as they arrive.
+ * The bounds of the frames that a reader accepts. A frame other than Data is held until it is whole, so its length is bounded before anything of it is kept.
+ * The same holds for the head of an Open before it is decoded. The chunks of Data frames are handed on as they arrive.
  */
 export interface FrameBounds {
   /** The largest payload, by type of frame. */
@@ -96,7 +96,7 @@ export class FrameReader {
     this.#read(rest);
   }
 
-  /** Goes on with what could not be handed on at once. */
+  /** Continues with the frames that could not be handed on at once. */
   proceed(): void {
     const rest = this.#rest;
     this.#rest = NOTHING;
@@ -116,8 +116,8 @@ export class FrameReader {
   }
 
   /**
-   * Takes what is needed of the input and returns the rest of it. The buffer doubles: a list of what arrived would take a hundred times its bytes when a
-   * peer sends them one by one.
+   * Takes the needed part of the input and returns the rest of it. The buffer doubles: a list of what arrived would take a hundred times its bytes when a peer
+   * sends them one by one.
    */
   #gather(input: Buffer): Buffer {
     const taken = Math.min(input.length, this.#needed - this.#partialBytes);
@@ -257,7 +257,7 @@ function readHead(buffer: Buffer, flags: number, start: number, end: number): st
   return buffer.toString((flags & FLAG_UTF8) === 0 ? 'latin1' : 'utf8', start, end);
 }
 
-/** A reason becomes part of messages and events: what is too long for that is cut. */
+/** A reason becomes part of messages and events: a longer one is cut. */
 function readReason(buffer: Buffer, start: number, end: number): string {
   return buffer.toString('utf8', start, Math.min(end, start + MAX_REASON_BYTES));
 }

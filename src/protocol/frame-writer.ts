@@ -8,16 +8,16 @@ const FIRST_SLAB_BYTES = 2 * 1024;
 const SLAB_GROWTH = 8;
 /** Bodies from this size on are written from where they are instead of being copied into the slab. */
 const BY_REFERENCE_BYTES = 8 * 1024;
-/** No id, in place of that of an exchange. */
+/** Stands for the id of an exchange when no frame is open. */
 const NO_FRAME = -1;
 
 /**
  * Gathers frames until `take`. A caller that hands over a body of BY_REFERENCE_BYTES or more must leave it unchanged
  * until it has been written.
  *
- * A frame is there as a whole or not at all, also when a call in the middle throws: an isolate writes on the stack of its function, which may have come to
- * its end. So what has been gathered (`#parts`, `#start`, `#end`, the length of a frame that grows) changes last, and by nothing that calls a function of
- * this language, as getters such as the length of an array of bytes do.
+ * A frame is there as a whole or not at all, also when a call in the middle throws: an isolate writes on the stack of its function, which may have come to its
+ * end. So the state of the gathered frames (`#parts`, `#start`, `#end`, the length of a frame that grows) changes last. It changes by nothing that calls a
+ * JavaScript function, as getters such as the length of an array of bytes do.
  */
 export class FrameWriter {
   #parts: Buffer[] = [];
@@ -195,7 +195,7 @@ export class FrameWriter {
     }
   }
 
-  /** Ends what has been gathered at `end`, and puts the bytes behind it. */
+  /** Ends the gathered bytes at `end`, and puts these bytes behind them. */
   #later(end: number, bytes: Uint8Array): void {
     const before = end > this.#start ? this.#slab.subarray(this.#start, end) : undefined;
     const part = asBuffer(bytes);

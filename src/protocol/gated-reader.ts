@@ -1,6 +1,6 @@
 /**
- * Reads a connection only while the account that it is counted to may be read (quotas/host/host-share.ts). What arrives meanwhile waits, and is
- * counted, and so is the time that reading takes.
+ * Reads a connection only while the account that it is counted to may be read (quotas/host/host-share.ts). Bytes that arrive meanwhile wait, and are counted,
+ * and so is the time that reading takes.
  *
  *     reading --the account may not be read, or there are many frames at once--> waiting --all that waits is read--> reading
  *     reading, waiting --close()--> closed

@@ -1,8 +1,7 @@
 /**
- * Objects by a number, for what comes and goes with each call. A Map that is added to and deleted from replaces its table again and again,
- * and V8 lets each table that is over point to the one after it. Once one of them has grown old, the scavenger takes the next for reachable,
- * with everything that was in it, and so on without an end: every call is copied, and then collected by the slow collector (measured: six
- * times the time of the table here).
+ * Objects by a number, for objects that come and go with each call. A Map that is added to and deleted from replaces its table again and again, and V8 lets
+ * each table that is over point to the one after it. Once one of them has grown old, the scavenger takes the next for reachable, with everything that was in
+ * it, and so on without an end: every call is copied, and then collected by the slow collector (measured: six times the time of the table here).
  */
 
 const SMALLEST_BITS = 4;
@@ -35,7 +34,7 @@ export class IdTable<T extends object> {
     return at < 0 ? undefined : this.#entries[at];
   }
 
-  /** `id` is an integer from 1 on. What it had is replaced. */
+  /** `id` is an integer from 1 on. Replaces an earlier entry. */
   set(id: number, entry: T): void {
     const found = this.#find(id);
     if (found >= 0) {

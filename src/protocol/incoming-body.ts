@@ -1,5 +1,5 @@
 /**
- * The body that an exchange receives. Its peer may send as much as it was given credit for, and what has come is queued until it is read.
+ * The body that an exchange receives. Its peer may send as much as it was given credit for, and received bytes are queued until they are read.
  *
  *     state   open --End--> ended
  *             open --stopReading(), or the exchange failed--> stopped --End--> ended
@@ -27,13 +27,13 @@ export class IncomingBody implements SpliceTarget {
   #splice: Splice | undefined;
   /** Made with the first chunk. */
   #queue: ChunkQueue | undefined;
-  /** The counted bytes of the queue: those of the buffers that it keeps alive. */
+  /** The counted bytes of the queue: the sizes of the buffers that it keeps alive. */
   #countedBytes = 0;
   #isGivenAway = false;
   #windowBytes = FIRST_WINDOW_BYTES;
   /** Bytes that the peer may still send. */
   #grantedBytes = FIRST_WINDOW_BYTES;
-  /** Bytes that were read and not yet given back as credit. */
+  /** Bytes that were read and not yet returned as credit. */
   #uncreditedBytes = 0;
   /** Its length, where that was announced. */
   #expectedBytes: number | undefined;
@@ -79,7 +79,7 @@ export class IncomingBody implements SpliceTarget {
     this.#isGivenAway = true;
   }
 
-  /** Reads no more: what is queued is dropped, and the peer is asked to stop. */
+  /** Reads no more: the queue is dropped, and the peer is asked to stop. */
   stopReading(reason: string): void {
     const wasOpen = this.#state === 'open';
     this.abandon();
@@ -154,7 +154,7 @@ export class IncomingBody implements SpliceTarget {
     this.#owner.listener?.onData();
   }
 
-  /** The rest comes by the splice. What the peer might still have sent is for the source to send. */
+  /** The rest comes by the splice. The source sends everything that the peer might still have sent. */
   receiveSplice(splice: Splice): void {
     if (this.#supply === 'spliced') throw new ProtocolError('A body was spliced twice');
     if (this.#supply !== 'data') throw new ProtocolError('A body was spliced that is forwarded');

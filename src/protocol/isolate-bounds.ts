@@ -31,7 +31,7 @@ const PAYLOAD_BYTES: Readonly<Record<number, number>> = {
 export const ISOLATE_BOUNDS: FrameBounds = {
   payload: type => PAYLOAD_BYTES[type] ?? 0,
   openHead: () => MAX_CALL_HEAD_BYTES + INVOCATION_BYTES,
-  // The dearest, calls that are refused, take 25 us each: 3 ms.
+  // The most expensive, refused calls, take 25 us each: 3 ms.
   framesAtOnce: 128,
   // Arguments of 15 KiB with as many names as they may have take 1 to 2 ms, and are charged when they have been parsed.
   parsedBytesAtOnce: 8 * KIB,

@@ -1,4 +1,4 @@
-/** Two ends of a connection within one thread. What is written at one is read at the other later, as over any connection, in its order. */
+/** Two ends of a connection within one thread. Bytes written at one are read at the other later, as over any connection, in their order. */
 import type { Transport, TransportReader } from './transport.js';
 
 export function loopback(): [Transport, Transport] {

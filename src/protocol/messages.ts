@@ -32,8 +32,8 @@ export enum HostOpens {
 /** Kinds of an exchange that an isolate opens beside its calls, whose kinds are the numbers of services. */
 export enum IsolateOpens {
   /**
-   * Empty head: the services that it called have ended. Answered when there is a connection to the next ones; the bodies are the bytes of that. Its failure
-   * says that there is none.
+   * Empty head: the services that it called have ended. Answered when there is a connection to the next ones; the bodies are the bytes of that. It fails when
+   * no connection can be made.
    */
   Services = 255,
 }
@@ -41,7 +41,7 @@ export enum IsolateOpens {
 /** Stands in the kind of a call, beside the number of its service: it was made before, and the connection was lost before its answer. */
 export const REPEATED_CALL = 0x80;
 
-/** Kinds of a signal; the id is that of the invocation where nothing else is said. 4 was an abort, and is not used again. */
+/** Kinds of a signal; the id is the invocation's unless something else is said. 4 was an abort, and is not used again. */
 export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,

@@ -1,5 +1,5 @@
 /**
- * The body that an exchange sends. What the credit of its reader does not cover waits in a backlog.
+ * The body that an exchange sends. Bytes beyond its reader's credit wait in a backlog.
  *
  *     state  open --end()--> over
  *            open --end() while something waits--> ending --the last of it is sent--> over
@@ -48,8 +48,8 @@ export class OutgoingBody implements SpliceSource {
   // --- for its writer ---
 
   /**
-   * `bytes` must stay unchanged from here on. What the credit does not cover is kept until it does; returns the credit that is left, none
-   * when the connection is backpressured. After zero or less a writer that wants memory to stay bounded waits for `onCredit`.
+   * `bytes` must stay unchanged from here on. Bytes beyond the credit are kept until it suffices; returns the credit that is left, none when the connection is
+   * backpressured. After zero or less a writer that wants memory to stay bounded waits for `onCredit`.
    */
   write(bytes: Uint8Array): number {
     if (this.#state !== 'open') return 0;
@@ -77,7 +77,7 @@ export class OutgoingBody implements SpliceSource {
     else this.#finish();
   }
 
-  /** The exchange has failed: what waits is dropped. */
+  /** The exchange has failed: the backlog is dropped. */
   abandon(): void {
     const wasOver = this.#state === 'over';
     this.#state = 'over';

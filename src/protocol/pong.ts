@@ -11,7 +11,7 @@ export function encodeReading(ids: readonly number[]): Buffer {
   return payload;
 }
 
-/** Written by an isolate: ids may be those of anything. */
+/** Written by an isolate: the ids may be any numbers. */
 export function decodeReading(payload: Buffer): readonly number[] {
   const count = Math.min(Math.floor(payload.length / ID_BYTES), MAX_READING);
   return Array.from({ length: count }, (_, at) => payload.readUInt32LE(at * ID_BYTES));

@@ -1,16 +1,16 @@
 /**
- * A splice joins two bodies of one connection at the end that has both: what is left to send of one body, the source, is what is left to
- * receive of the other, the target. Their bytes then stay at this end, under the window of the target:
+ * A splice joins two bodies of one connection at the end that has both: the rest of one body, the source, is sent as the rest of the other, the target. Their
+ * bytes then stay at this end, under the window of the target:
  *
  *     writer -> source --- deliver() ---> target -> reader
  *                 ^                          |
  *                 +------ giveCredit() ------+
  *
- * A reader that reads inside `deliver` gives credit while the source is still sending. The credit counts at once, and the source, which looks at
- * its credit after each chunk, goes on by itself: resuming it from there would put a call on the stack for each chunk.
+ * A reader that reads inside `deliver` gives credit while the source is still sending. The credit counts at once, and the source, which looks at its credit
+ * after each chunk, continues by itself: resuming it from there would put a call on the stack for each chunk.
  */
 export interface SpliceSource {
-  /** `isSending`: the source is inside `deliver` and goes on by itself. */
+  /** `isSending`: the source is inside `deliver` and continues by itself. */
   takeCredit(bytes: number, isSending: boolean): void;
   /** The target takes no more of the body. For a source that is not notified of it by the peer. */
   targetGone?(): void;

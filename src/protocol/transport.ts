@@ -14,17 +14,17 @@ export interface Transport {
   start(reader: TransportReader): void;
   /** The buffers must stay unchanged. */
   write(parts: readonly Buffer[]): void;
-  /** Whether so many bytes wait to be written that writers should wait for `onDrain`. */
+  /** Whether enough bytes wait to be written that writers should wait for `onDrain`. */
   readonly isBackpressured: boolean;
   /** Bytes that wait to be written. */
   readonly unwrittenBytes: number;
-  /** Reads no more until `resume`. What was read already may still come. */
+  /** Reads no more until `resume`. Bytes that were read already may still arrive. */
   pause(): void;
   resume(): void;
   close(): void;
   /**
-   * From now on what is written goes out at once, so that the thread may stand still. False when it may not now, undefined when it never may. Only at an
-   * isolate's end (blocking-transport.ts).
+   * From now on writes go out at once, so that the thread may stand still. False when it may not now, undefined when it never may. Only at an isolate's end
+   * (blocking-transport.ts).
    */
   beginBlocking?(): boolean | undefined;
   /** Stands still until something has come, and hands it to the reader. False when the connection has ended. */
@@ -37,9 +37,7 @@ export interface Transport {
  */
 const MAX_UNWRITTEN_BYTES = 8 * 1024 * 1024;
 
-/**
- * `isBounded` at the host's end alone: when both ends stopped reading for the other's sake, neither would go on.
- */
+/** `isBounded` at the host's end alone: if both ends stopped reading for the other's sake, neither would continue. */
 export function socketTransport(socket: Socket, isBounded: boolean): Transport {
   let onDrain = (): void => {};
   let isBackpressured = false;

@@ -1,6 +1,6 @@
 /**
- * Refuses floods from few client addresses (specification: Limits, rule 5). What it remembers is bounded: with more
- * addresses than that a flood is not from few addresses, and the account's own rates hold.
+ * Refuses floods from few client addresses (specification: Limits, rule 5). Its memory is bounded: with more addresses than that a flood is not from few
+ * addresses, and the account's own rates hold.
  */
 
 import { isIPv6 } from 'node:net';

@@ -43,12 +43,12 @@ export interface Refusal {
   readonly limit: 'requestsPerDay' | 'requestsPerMinute' | 'addressRequestsPerSecond';
   readonly figure: number;
   readonly allowed: number;
-  /** When the count begins anew. */
+  /** When the count restarts. */
   readonly retryAfterMs: number;
 }
 
 export interface AdmissionOptions {
-  /** Keeps the day's counts over a restart. @default none: they begin anew */
+  /** Keeps the day's counts over a restart. @default none: they restart */
   readonly store?: CountStore;
   /** Counters shared with other hosts. While they cannot be reached, each host uses its own counts. */
   readonly shared?: SharedCounters;
@@ -59,7 +59,7 @@ export interface AdmissionOptions {
   /** Client addresses remembered at once. @default 10,000 */
   readonly maxAddresses?: number;
   readonly onAbuse?: (event: AbuseEvent) => void;
-  /** Called when the store fails. Admission goes on. Shared counters report their own failures. */
+  /** Called when the store fails. Admission continues. Shared counters report their own failures. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -71,7 +71,7 @@ export class Admission {
 
   constructor(options: AdmissionOptions = {}) {
     const { now = Date.now, store, shared, onError, onAbuse, writeIntervalMs = 2000, maxAddresses = 10_000 } = options;
-    // With shared counters minutes and days are those of their clock, or hosts whose clocks differ would not count as one.
+    // With shared counters, minutes and days follow their clock, or hosts whose clocks differ would not count as one.
     this.#now = shared === undefined ? now : () => now() + shared.aheadMs;
     this.#shared = shared;
     this.#guard = new AbuseGuard(maxAddresses, onAbuse);

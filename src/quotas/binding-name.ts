@@ -14,8 +14,8 @@ const PATTERN = '^[\\p{ID_Start}$_][\\p{ID_Continue}$\\u200c\\u200d]*$';
 const IDENTIFIER = new RegExp(PATTERN, 'u');
 
 /**
- * ECMAScript, ReservedWord, with those of strict code and modules; `arguments` and `eval`, which strict code cannot bind;
- * `undefined`, `NaN` and `Infinity`, which cannot be declared; and `__proto__`, which sets the prototype of many an object.
+ * ECMAScript's ReservedWord, including strict code and modules; `arguments` and `eval`, which strict code cannot bind; `undefined`, `NaN` and `Infinity`, which
+ * cannot be declared; and `__proto__`, which sets the prototype of many an object.
  */
 const RESERVED: ReadonlySet<string> = new Set(
   (

@@ -86,7 +86,7 @@ export function refuseRest(request: IncomingMessage): void {
   else if (!stream.closed) stream.close(NO_ERROR);
 }
 
-/** Whether a request of HTTP/2, where no header has to announce a body, has none. */
+/** Whether a request has no body in HTTP/2, where no header must announce one. */
 export function endsWithHead(request: IncomingMessage): boolean {
   return streamOf(request)?.endAfterHeaders === true;
 }

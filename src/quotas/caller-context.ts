@@ -1,6 +1,6 @@
 /**
- * The async context of the application (AsyncLocalStorage): what runs for a call of the application runs in the context of that call, and what runs for nobody
- * runs in none. An AsyncResource costs 32 ns and entering it 20 ns; `AsyncLocalStorage.snapshot()` costs 20 us (measured, Node 20.20).
+ * The async context of the application (AsyncLocalStorage): work for a call of the application runs in the context of that call, and other work runs in none.
+ * An AsyncResource costs 32 ns and entering it 20 ns; `AsyncLocalStorage.snapshot()` costs 20 us (measured, Node 20.20).
  */
 import { AsyncResource } from 'node:async_hooks';
 
@@ -8,7 +8,8 @@ import { AsyncResource } from 'node:async_hooks';
 const NO_CALLER = new AsyncResource('EdgeHost');
 
 /**
- * What async hooks are told to have caused a call. Looking for it costs three times as much as all else of the resource, and decides nothing about the context.
+ * The resource that async hooks see as the cause of a call. Looking for it costs three times as much as all else of the resource, and decides nothing about the
+ * context.
  */
 const ROOT = 1;
 

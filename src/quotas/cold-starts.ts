@@ -1,8 +1,8 @@
 /**
- * Decides which isolates of a function may take more CPU time once, for code that runs there for the first time. Compiling a large library
- * takes longer than a small limit, and an isolate that was ended over it leaves another one behind that is as cold: without this the
- * function would be ended each time. An isolate that replaces one which was lost has it at growing intervals only, or a function
- * whose requests are all too heavy would be answered by each new isolate anew. Pure arithmetic.
+ * Decides which isolates of a function may take more CPU time once, for code that runs there for the first time. Compiling a large library takes longer than a
+ * small limit, and an isolate that was ended over it leaves another one behind that is as cold: without this the function would be ended each time. An isolate
+ * that replaces a lost one has it at growing intervals only. Otherwise each new isolate would answer the requests of a function that are all too heavy. Pure
+ * arithmetic.
  */
 
 /** How long after one such replacement the next one has it: at first, and at most. Each time it is twice as long. */

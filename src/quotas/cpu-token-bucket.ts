@@ -12,8 +12,8 @@ export interface CpuTokenBucketOptions {
   /** Most that can be lent at any time, `cpuOverrunMs`. */
   readonly overrunMs: number;
   /**
-   * The time that can be lent from the start. An isolate that replaces one that was terminated gets the balance of its predecessor, or each
-   * new isolate would overrun anew. @default overrunMs, for a function's first isolate
+   * The time that can be lent from the start. An isolate that replaces a terminated one gets the balance of its predecessor, or each new isolate could overrun
+   * again. @default overrunMs, for a function's first isolate
    */
   readonly balanceMs?: number;
 }
@@ -33,8 +33,8 @@ export class CpuTokenBucket {
   }
 
   /**
-   * The CPU time at which an invocation is to be terminated: its limit, and what is lent, which is never more than the
-   * limit itself. Ask again when it is used up: others may have been charged since.
+   * The CPU time at which an invocation is to be terminated: its limit, and the lent time, which is never more than the limit itself. Ask again when it is used
+   * up: others may have been charged since.
    *
    * @param limitMs `cpuMs` of the kind of invocation
    */

@@ -1,7 +1,7 @@
 /**
- * The one guard between Node and this package. Node calls timers, listeners and callbacks with nothing of the host on the stack, so that an exception in
- * one of them would end the application, and the service process with all of its applications. Here it becomes a warning, and the end of the connection
- * or process that it concerns.
+ * The one guard between Node and this package. Node calls timers, listeners and callbacks with nothing of the host on the stack. An exception in one of them
+ * would end the application, or the backend process for all of its applications. Here it becomes a warning, and the end of the connection or process that it
+ * concerns.
  */
 import process from 'node:process';
 import { EdgeError } from './errors.js';
@@ -86,8 +86,8 @@ export function detached(promise: PromiseLike<unknown>, end: () => void = () => 
 export const FAULT = 'a callback of the host failed';
 
 /**
- * Throws what the application's own code has thrown where nothing of the host is on the stack: its 'uncaughtException' handlers see it, and what the host
- * was doing goes on.
+ * Throws an exception of the application's own code where nothing of the host is on the stack: its 'uncaughtException' handlers see it, and the host's work
+ * continues.
  */
 export function rethrowOutside(error: unknown): void {
   process.nextTick(() => {

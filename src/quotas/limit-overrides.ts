@@ -2,9 +2,9 @@
 import type { ByKind } from './limits.js';
 
 /**
- * Values that replace those of the plan, by the name of the limit: `{ subrequests: 200, cpuMs: 50 }`. Units are in the names: milliseconds,
- * bytes, else a count. `Infinity` means no limit, where the table of limits allows it. A limit by kind of invocation takes one number for all
- * kinds, or an object: `{ cpuMs: { fetch: 50, scheduled: 1000 } }`. What each plan has, and the bounds, are in docs/limits.md.
+ * Values that replace the plan's, by the name of the limit: `{ subrequests: 200, cpuMs: 50 }`. Units are in the names: milliseconds, bytes, else a count.
+ * `Infinity` means no limit, where the table of limits allows it. A limit by kind of invocation takes one number for all kinds, or an object: `{ cpuMs: {
+ * fetch: 50, scheduled: 1000 } }`. docs/limits.md lists the values of each plan, and the bounds.
  */
 export interface LimitOverrides {
   /** CPU time of one invocation, by kind. Occasional overruns are lent time, see `cpuOverrunMs`. `EDGE_CPU_LIMIT`. */
@@ -13,7 +13,7 @@ export interface LimitOverrides {
   readonly cpuOverrunMs?: number;
   /** Time from the begin of an invocation to its end, by kind; waiting counts. `EDGE_WALL_TIME_LIMIT`. */
   readonly wallMs?: number | KindOverrides;
-  /** How long `waitUntil()` can go on after the answer has been sent or the client has gone. `EDGE_CANCELED`. */
+  /** How long `waitUntil()` can continue after the answer has been sent or the client has gone. `EDGE_CANCELED`. */
   readonly waitUntilMs?: number;
   /** Memory of one isolate: heap and buffers together, 16 MiB to 4 GiB. `EDGE_MEMORY_LIMIT`. */
   readonly memoryBytes?: number;
@@ -91,7 +91,7 @@ export interface LimitOverrides {
   readonly multipartUploadMs?: number;
 }
 
-/** Values by kind of invocation; a kind that is left out keeps that of the plan. */
+/** Values by kind of invocation; a missing kind keeps the plan's value. */
 export interface KindOverrides extends Partial<ByKind<number>> {
   /** The same as `fetch`, which takes its place. */
   readonly http?: number;

@@ -31,7 +31,7 @@ export function finiteLimitNumber(name: LimitName): Schema<number> {
   return max === Number.POSITIVE_INFINITY ? wholeNumberFrom(min, unitName(unit)) : limitNumber(name);
 }
 
-/** The limits by the names that `nameOf` gives them: those of the option, or of a file. */
+/** The limits by the names that `nameOf` gives them: the names of the option, or of a file. */
 export function limitsSchema(nameOf: (name: LimitName) => string): JsonSchema {
   return {
     type: 'object',

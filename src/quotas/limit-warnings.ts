@@ -25,14 +25,14 @@ export class LimitWarnings {
     return this.#warnings ?? NONE;
   }
 
-  /** Takes warnings that were noted elsewhere, in place of those of the same limits here. */
+  /** Takes warnings that were noted elsewhere. They replace the warnings of the same limits here. */
   take(warnings: readonly LimitWarning[]): void {
     if (warnings.length === 0) return;
     const taken = new Set(warnings.map(({ limit }) => limit));
     this.#warnings = [...this.all.filter(({ limit }) => !taken.has(limit)), ...warnings];
   }
 
-  /** Notes what was used of a limit; warns the first time that it is 80 % or more. */
+  /** Notes the usage of a limit; warns the first time that it is 80 % or more. */
   note(limit: LimitName, figure: number, allowed: number): void {
     if (figure < allowed * WARNING_SHARE || allowed === 0) return;
     if (this.#warnings?.some(warning => warning.limit === limit) === true) return;

@@ -27,7 +27,7 @@ export type ByPlan<T> = Readonly<Record<Plan, T>>;
 export type ByZonePlan<T> = Readonly<Record<ZonePlan, T>>;
 export type ByKind<T> = Readonly<Record<InvocationKind, T>>;
 
-/** One row: what is limited, in what unit, by how much, and where the value comes from. */
+/** One row: the limited thing, its unit, its values, and their source. */
 export type LimitRow = {
   /** The measured quantity, as messages name it. */
   readonly label: string;

@@ -1,6 +1,6 @@
 /**
- * Functions that the application gives as options. The host calls them in the middle of its own work, so an exception, or an answer of a wrong type, becomes
- * an error that names the option before anything else uses it.
+ * Functions that the application gives as options. The host calls them in the middle of its own work. So an exception, or an answer of a wrong type, becomes an
+ * error that names the option before anything else uses it.
  */
 import { EdgeError } from './errors.js';
 import { rethrowOutside } from './guarded.js';

@@ -1,6 +1,6 @@
 /**
  * Responses of requests that a client has sent before it had the answer to an earlier one on its connection. Until their turn comes they have no connection of
- * their own, and node:http before Node 24 does not say of them that the client has gone: what is done for them would never end.
+ * their own, and node:http before Node 24 does not say of them that the client has gone: work for them would never end.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,7 +15,7 @@ export function closeWithConnection({ socket }: IncomingMessage, response: Serve
   const responses = waiting.get(socket) ?? watched(socket);
   responses.add(response);
   response.once('close', () => responses.delete(response));
-  // What was done before this has taken longer than the client has waited.
+  // The client has already gone while earlier work was done.
   if (socket.destroyed) closeAll(responses);
 }
 

@@ -25,7 +25,7 @@ export interface CheckedRequestHead {
 }
 
 /**
- * Checks the head of a request. The bytes of a header are those of its name and its value.
+ * Checks the head of a request. The size of a header counts its name and its value.
  *
  * @throws EdgeError EDGE_URL_TOO_LONG, EDGE_HEADERS_TOO_LARGE, EDGE_BODY_TOO_LARGE when Content-Length says so already,
  *   EDGE_REQUEST_MALFORMED for Transfer-Encoding with Content-Length or an invalid Content-Length
@@ -111,7 +111,7 @@ export class BodyCounter {
     if (this.#bytes > this.#limits.bodyBytes) throw bodyTooLarge('serve the request', this.#bytes, this.#limits);
   }
 
-  /** All of the body has passed. @throws EdgeError EDGE_REQUEST_MALFORMED when that is not what was declared */
+  /** All of the body has passed. @throws EdgeError EDGE_REQUEST_MALFORMED when its length differs from the declaration */
   end(): void {
     const declared = this.#declaredBytes;
     if (declared !== undefined && declared !== this.#bytes) throw wrongLength(declared, this.#bytes);

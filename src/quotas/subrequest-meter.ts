@@ -22,7 +22,7 @@ export class SubrequestMeter {
 
   /**
    * @param warnings where it is said that 80 % of a limit are used
-   * @param parent the meter of an invocation that this one belongs to: what is counted here counts there first
+   * @param parent the meter of an invocation that this one belongs to: each count here is made there first
    */
   constructor(limits: SubrequestLimits, warnings?: LimitWarnings, parent?: SubrequestMeter) {
     this.#limits = limits;
@@ -56,7 +56,7 @@ export class SubrequestMeter {
   /**
    * Counts one subrequest before it is made. One that is refused does not count.
    *
-   * @throws EdgeError EDGE_SUBREQUEST_LIMIT when there is none left
+   * @throws EdgeError EDGE_SUBREQUEST_LIMIT when the limit is used up
    */
   count(kind: SubrequestKind): void {
     this.#parent?.count(kind);

@@ -15,8 +15,8 @@ export enum ImportUse {
 }
 
 /**
- * Candidates for the keyword of an import() or import.meta. The keyword cannot be written with escapes; between it and its `(` or `.` there
- * is only white space (JavaScript's is that of `\s`) or a comment, and a comment begins with `/`, or in a classic script with `<` or `-`.
+ * Candidates for the keyword of an import() or import.meta. The keyword cannot be written with escapes; only white space (as JavaScript's `\s`) or a comment
+ * may stand between it and its `(` or `.`. A comment begins with `/`, or in a classic script with `<` or `-`.
  */
 const CANDIDATE = 'import\\s*[(./<-]';
 const LOOKS_LIKE_IMPORT = new RegExp(CANDIDATE);
@@ -31,7 +31,7 @@ export function candidates(): RegExp {
   return new RegExp(CANDIDATE, 'g');
 }
 
-/** More of them than the bundles of a deployment have; what has more is parsed. */
+/** More of them than the bundles of a deployment have; a text with more is parsed. */
 export const MAX_USES = 50_000;
 /** Characters between two pauses: one to three milliseconds. */
 const SLICE = 256 * 1024;
@@ -92,12 +92,12 @@ function isWord(code: number): boolean {
  * Yields again and again, so that the caller can do something else; then returns an {@link ImportUse} for each candidate, or undefined when
  * only a parser can decide, or when another spelling of the text would be visible: in regular expressions and tagged templates.
  *
- * @param maxUses so many are kept, a letter each
+ * @param maxUses the most that are kept, a letter each
  */
 export function* scanImports(source: string, maxUses = MAX_USES): Generator<undefined, string | undefined> {
   const search = candidates();
   const { length } = source;
-  /** The index of the next candidate; `length` when there is none. */
+  /** The index of the next candidate; `length` without one. */
   let candidate = search.exec(source)?.index ?? length;
   let uses = '';
   const open: Closes[] = [];
@@ -223,7 +223,7 @@ function useOf(source: string, start: number, search: RegExp): ImportUse | undef
   return next === DOT && metaAt(source, start) !== undefined ? ImportUse.Meta : undefined;
 }
 
-/** Where the import.meta that begins here ends; undefined when there is none. */
+/** Where the import.meta that begins here ends; undefined when it is no import.meta. */
 export function metaAt(source: string, start: number): number | undefined {
   META.lastIndex = start;
   return META.test(source) ? META.lastIndex : undefined;

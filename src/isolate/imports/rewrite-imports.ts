@@ -88,9 +88,9 @@ function asGuessed({ source, name, loader }: ModuleText, uses: string): Rewritte
 }
 
 /**
- * Parses as a module, the goal that runs it, and turns the keyword of each import() into a call that answers with the loader's function
- * for this module: `import(a, b)` becomes `$edgehost_import$("name")(a, b)`. Nothing but keywords is replaced, so no edit can touch another
- * or swallow a quote; and the result is parsed again, since what runs must be what was looked at.
+ * Parses as a module, the goal that runs it, and turns the keyword of each import() into a call that answers with the loader's function for this module:
+ * `import(a, b)` becomes `$edgehost_import$("name")(a, b)`. Nothing but keywords is replaced, so no edit can touch another or swallow a quote; and the result
+ * is parsed again, since the code that runs must be the code that was checked.
  */
 function asParsed({ source, name, loader }: ModuleText): RewrittenText {
   const call = callText(name);

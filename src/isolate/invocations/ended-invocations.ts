@@ -1,6 +1,6 @@
 /**
- * Invocations that are over and have not been reported to the host. Node reports rejected promises behind the turns of a batch, often behind the
- * end of the invocation that has rejected them: what is logged of them belongs to it, so that its end is reported behind that.
+ * Invocations that are over and have not been reported to the host. Node reports rejected promises behind the turns of a batch, often behind the end of the
+ * invocation that has rejected them: their log entries belong to it, so its end is reported behind them.
  */
 const REPORT_BYTES = 9;
 const MIN_ENTRIES = 16;

@@ -1,8 +1,8 @@
 /**
- * What goes on when the client is gone: what waitUntil was given, and nothing else. In one heap it is unknown which promise waits for what, so it
- * is decided by order. Whatever an invocation begins (a timer, a call, an operation) has a serial number, and its turns are those of what began it.
- * A call of waitUntil holds all that the invocation had begun by then, with all that comes of it. What the handler begins later, in its own turns,
- * is its own, and ends with its client.
+ * Decides which work continues when the client is gone: the promises given to waitUntil, and nothing else. In one heap it is unknown which promise waits for
+ * which work, so it is decided by order. A serial number is given to everything that an invocation begins (a timer, a call, an operation), and its turns carry
+ * that number. A call of waitUntil holds everything that the invocation had begun by then, with all later work of it. Work that the handler begins later, in
+ * its own turns, belongs to the handler, and ends with its client.
  */
 
 /** In place of a serial number: the event itself, which the handler answers. */
@@ -20,7 +20,7 @@ export class HeldWork {
   #isEntering = false;
   #isRestHeld = false;
 
-  /** A number for what is begun now. */
+  /** A number for work that begins now. */
   begin(): number {
     return this.#isOwn ? ++this.#lastSerial : HELD;
   }
@@ -48,8 +48,8 @@ export class HeldWork {
   }
 
   /**
-   * waitUntil was called. What the same code begins behind the call is still the handler's own. Microtasks of the turn may be those of what
-   * waitUntil was given, or of the handler: they count as held.
+   * waitUntil was called. Work that the same code begins behind the call still belongs to the handler. Microtasks of the turn may belong to the promise of
+   * waitUntil, or to the handler: they count as held.
    */
   hold(invocation: number): void {
     this.#heldUpTo.set(invocation, this.#lastSerial);

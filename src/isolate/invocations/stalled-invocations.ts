@@ -1,6 +1,6 @@
 /**
- * Finds invocations that can never answer: the handler waits for a promise, and nothing is pending that could settle it. What is pending for any
- * invocation that is open counts, as they may share a promise; that a later event could settle it does not, as none need come.
+ * Finds invocations that can never answer: the handler waits for a promise, and nothing is pending that could settle it. Pending work of every open invocation
+ * counts, as they may share a promise; a later event that could settle it does not count, as it may never come.
  */
 import type { IdTable } from '../../protocol/id-table.js';
 
@@ -8,13 +8,13 @@ import type { IdTable } from '../../protocol/id-table.js';
 export interface StallSubject {
   /** Its answer, or that it has failed, has been sent. */
   readonly isAnswered: boolean;
-  /** A timer, a call or a body of it is under way, or it waits for its client to go. */
+  /** A timer, a call or a body of it is pending, or it waits for its client to go. */
   readonly isPending: boolean;
 }
 
 export interface StallHost {
   readonly open: IdTable<StallSubject>;
-  /** Turns are waiting, or work is under way that may belong to any invocation. */
+  /** Turns are waiting, or work is pending that may belong to any invocation. */
   readonly isBusy: boolean;
   onStalled(invocation: number): void;
 }

@@ -1,14 +1,14 @@
 /**
- * Gives back what an isolate holds and does not need, once it has had nothing to do for a while: V8 keeps the pages of its young
- * generation and of garbage until something asks for them. Never on the way of a request: a timer looks whether turns have gone by.
+ * Releases memory that an isolate does not need, once it has had nothing to do for a while: V8 keeps the pages of its young generation and of garbage until
+ * something asks for them. Never on the way of a request: a timer looks whether turns have gone by.
  */
 import { getHeapStatistics } from 'node:v8';
 
 /** An isolate counts as idle after this long without a turn. It is noticed after at most twice as long. */
 const IDLE_MS = 5000;
 /**
- * At most one collection in this many checks, which is one a minute: a collection costs 50 to 90 ms of CPU time that is charged to no
- * account (Node 20.20), so a function that is called now and then, or fills its heap on purpose, must not cause one each time.
+ * At most one collection in this many checks, which is one a minute: a collection costs 50 to 90 ms of CPU time that is charged to no account (Node 20.20). So
+ * a function that is called now and then, or fills its heap on purpose, must not cause one each time.
  */
 const REST_LOOKS = 12;
 /** A heap that has grown by less than this since the last collection is not worth another one. */

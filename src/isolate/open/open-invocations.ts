@@ -38,7 +38,7 @@ import { NO_CALLS, OpenInvocation } from './open-invocation.js';
  */
 const FAILED_CALL_MS = 0.05;
 
-/** The message of errors in a handler that goes on after its client. */
+/** The message of errors in a handler that continues after its client. */
 const GONE = 'The client has disconnected, and only what waitUntil was given goes on';
 
 const [LOST_NAME = '', LOST_MESSAGE = '', LOST_CODE = ''] = SERVICES_LOST_REASON.split('\n');
@@ -257,7 +257,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
     this.#parts.channel?.signal(id, SignalKind.Log, String.fromCharCode(level) + text);
   }
 
-  /** The client is gone: what the handler has under way by itself is over, and it begins nothing more. */
+  /** The client is gone: the handler's own pending work is over, and it begins nothing more. */
   abandon({ id }: GuestExchange): void {
     const { held } = this.#parts.turns;
     held.abandon(id);
@@ -309,7 +309,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
       const ids = [id, ...Array.from(calls, call => call.id)];
       this.#parts.turns.push(0, [Ev.Over, id, ids.join(',')]);
     }
-    // Before the calls: what is piped from one of them did not fail, there was no time for it.
+    // Before the calls: a body piped from one of them did not fail, it ran out of time.
     const { exchange } = invocation.exchange;
     exchange.stopReading('The invocation is over');
     if (!exchange.isOutgoingOver) exchange.fail('The invocation is over');
@@ -348,7 +348,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   }
 }
 
-/** The reason of a failure, for the host: what was used, or asked for, in milliseconds. */
+/** The reason of a failure, for the host: the used, or requested, time in milliseconds. */
 function cpuLimitReason(cpuMs: number): string {
   return `EDGE_CPU_LIMIT ${cpuMs.toFixed(3)}`;
 }

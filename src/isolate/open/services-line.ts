@@ -1,6 +1,6 @@
 /**
- * The connection of an isolate to services that have a process of their own. When that process has ended, calls go on over one to the next process, which
- * the connection to the host carries:
+ * The connection of an isolate to services in a backend process. When that process has ended, calls continue over a connection to the next process, which the
+ * connection to the host carries:
  *
  *     a call under way, unanswered and without a body --the connection ends--> made once more, on the next one: the services refuse it unless it is safe
  *     another one under way --the connection ends--> failed
@@ -35,7 +35,7 @@ export class ServicesLine implements CallLine {
       throwsFaults: true,
       onOpen: exchange => exchange.fail('Not supported'),
       onSignal: parts.onSignal,
-      // Requests go on.
+      // Requests continue.
       onClose: () => this.#repeat(),
     };
     this.#channel = new Channel(transport, 'isolate', this.#owner);
@@ -51,7 +51,7 @@ export class ServicesLine implements CallLine {
     return this.#carrier === undefined;
   }
 
-  /** The connection, which is opened anew when it has ended. It has ended when there is none. */
+  /** The connection, which is reopened when it has ended. The absence of a connection counts as ended. */
   open(): Channel {
     if (this.#channel.isClosed) this.#reopen();
     return this.#channel;
@@ -68,7 +68,7 @@ export class ServicesLine implements CallLine {
     const { nextId } = this.#channel;
     this.#reopen();
     for (const call of lost) {
-      // Ids begin anew after four billion: one that is from before cannot come behind the others.
+      // Ids restart after four billion: an earlier one cannot come behind the others.
       if (call.id < nextId) this.#channel.nextId = call.id;
       call.repeat(call.id < nextId ? this.#channel : undefined);
     }

@@ -13,7 +13,7 @@ import { bytesRecord, textRecord } from './write-record.js';
 export interface ExchangeHost {
   /** The exchange, if it is the guest's to use. */
   find(id: number): GuestExchange | undefined;
-  /** Opens a call on behalf of the invocation whose turn it is; OpError when there is none. */
+  /** Opens a call on behalf of the invocation whose turn it is; OpError outside of an invocation. */
   call(service: ServiceId, head: string, body: Uint8Array | string | null, isComplete: boolean): GuestExchange;
   /** The same, and the thread stands still until it is answered. */
   callBlocking(
@@ -32,15 +32,15 @@ export interface ExchangeHost {
   handled(invocation: GuestExchange): void;
   /** waitUntil was called; OpError when its promise may not be held any more. */
   hold(invocation: GuestExchange): void;
-  /** The guest goes on in a turn of the invocation. */
+  /** The guest continues in a turn of the invocation. */
   resume(invocation: GuestExchange): void;
-  /** Only what waitUntil was given goes on. */
+  /** Only the promises given to waitUntil continue. */
   abandon(invocation: GuestExchange): void;
   /** Function code has said what becomes of messages of its batch; NaN for no delay. */
   queueWord(invocation: GuestExchange, word: QueueWord, index: number, delaySeconds: number): void;
   /** Function code has the signal of the request. */
   awaitClient(invocation: GuestExchange): void;
-  /** The reader of a socket's messages. From the first call on its bodies are those of a socket. */
+  /** The reader of a socket's messages. From the first call on its bodies belong to a socket. */
   messagesOf(exchange: GuestExchange): MessageReader;
 }
 

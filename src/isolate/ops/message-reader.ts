@@ -1,6 +1,6 @@
 /**
- * The messages of a socket, one by one: each is an event of its own, with a turn of its own, so that microtasks run between them, other invocations get
- * their turns, and each begins its CPU time anew. The host has written the records, so their form is known.
+ * The messages of a socket, one by one: each is an event of its own, with a turn of its own. So microtasks run between them, other invocations get their turns,
+ * and each restarts its CPU time. The host has written the records, so their form is known.
  */
 import { MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import type { Exchange } from '../../protocol/exchange.js';
@@ -35,7 +35,7 @@ export class MessageReader {
   #headBytes = 0;
   /** The guest waits for the next message. */
   #isWanted = false;
-  /** The guest waits for more of the message that it has been told of. */
+  /** The guest waits for more of the announced message. */
   #isMoreWanted = false;
   /** The bytes of that message that were not read. */
   #leftBytes = 0;
@@ -46,13 +46,13 @@ export class MessageReader {
     this.#owner = owner;
   }
 
-  /** The next message is wanted: an event follows. What is left of the one before is dropped. */
+  /** The next message is wanted: an event follows. The rest of the message before is dropped. */
   next(): void {
     this.#isWanted = true;
     this.#look();
   }
 
-  /** Bytes of the message, copied into the guest's array; 0 when there are none yet, and Ev.Data follows. */
+  /** Bytes of the message, copied into the guest's array; 0 when none have arrived, and Ev.Data follows. */
   read(target: unknown): number {
     const room = Math.min(guestByteLength(target, MAX_READ_BYTES), this.#leftBytes);
     let at = 0;

@@ -15,10 +15,7 @@ export interface OpContext {
   currentInvocation(): number;
   /** Leaves bytes for the guest's next Op.Take and answers their number. */
   leaveBytes(bytes: Uint8Array): number;
-  /**
-   * Starts work that settles in a later turn of the same invocation; answers the id that the guest waits for.
-   * Refuses (OpError) when too many are under way.
-   */
+  /** Starts work that settles in a later turn of the same invocation; answers the id that the guest waits for. Refuses (OpError) when too many are pending. */
   begin(work: Promise<number | string | undefined | Uint8Array>): number;
   /**
    * CPU time of another thread, which the clock of this one does not show. It is charged before the work begins, because the work cannot be

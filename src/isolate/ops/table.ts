@@ -52,15 +52,15 @@ export enum Op {
   PassThrough,
   /** (invocation): noRetry was called. */
   NoRetry,
-  /** (invocation, text as that of ReplyFailed): a promise given to waitUntil was rejected, and that fails the event. Once, and not with ReplyFailed. */
+  /** (invocation, text as in ReplyFailed): a promise given to waitUntil was rejected, and that fails the event. Once, and not with ReplyFailed. */
   WaitFailed,
-  /** (invocation, text as that of ReplyFailed): a promise given to waitUntil was rejected, for those who watch. The event goes on. */
+  /** (invocation, text as in ReplyFailed): a promise given to waitUntil was rejected, for tails. The event continues. */
   WaitRejected,
   /** (invocation): all that waitUntil was given has settled. */
   Done,
   /** (invocation): waitUntil was called, see held-work.ts. Fails for the handler of a client that is gone. */
   Hold,
-  /** (invocation): the client is gone, and only what waitUntil was given goes on. */
+  /** (invocation): the client is gone, and only the promises given to waitUntil continue. */
   Abandon,
   /** (invocation, QueueWord, index of the message, seconds of delay or undefined): what becomes of messages of its batch. */
   QueueWord,
@@ -136,11 +136,11 @@ export enum Op {
   CryptoOp,
   /** (CompressFormat, 1 to decompress) => codec */
   CompressOpen,
-  /** (codec, bytes, 1 for the last) => async op: bytes of output; call it again without bytes until there are none. */
+  /** (codec, bytes, 1 for the last) => async op: bytes of output; call it again without bytes until it returns none. */
   CompressWrite,
   /** (codec) */
   CompressClose,
-  /** () => number of the remembered stack, 0 when there is none. */
+  /** () => number of the remembered stack, 0 when no stack was taken. */
   StackCapture,
   /** (number) => its frames, "\n    at ..." each; empty when they are forgotten. */
   StackText,
@@ -148,19 +148,17 @@ export enum Op {
   /** () => the invocation whose turn it is; 0 at start-up. */
   CurrentInvocation,
 
-  /** (exchange): its bodies are those of a WebSocket, and the next message is wanted. Ev.SocketMessage follows, once. */
+  /** (exchange): its bodies belong to a WebSocket, and the next message is wanted. Ev.SocketMessage follows, once. */
   SocketNext,
   /** (exchange, target: bytes) => bytes copied of the message that Ev.SocketMessage has announced; 0: Ev.Data follows. */
   SocketRead,
-  /** (exchange, RecordKind, text) => credit, as that of BodyWrite. */
+  /** (exchange, RecordKind, text) => credit, as in BodyWrite. */
   SocketText,
-  /** (exchange, RecordKind, bytes) => credit, as that of BodyWrite. */
+  /** (exchange, RecordKind, bytes) => credit, as in BodyWrite. */
   SocketBytes,
   /** (invocation): Ev.Resume follows, in a turn of the invocation. Fails when it is over. */
   Resume,
-  /**
-   * (ServiceId, head text as that of Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it.
-   */
+  /** (ServiceId, head text as in Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it. */
   CallBlocking,
   /** (text: JSON of TimerDue in bindings/objects/calls.ts): a timer of an object is due that has outlived its event. */
   TimerDue,
@@ -197,7 +195,7 @@ export enum Ev {
   CallFailed,
   /** (exchange): there is more to read, or the end or failure of the body. */
   Data,
-  /** (exchange): writing may go on. */
+  /** (exchange): writing may continue. */
   Credit,
   /** (exchange, message, 1 when the exchange has failed, else 0): the reader of a body the guest writes wants no more. */
   Stopped,
@@ -242,7 +240,7 @@ export enum Ev {
 /** Flags of Op.TimerStart, to be added. */
 export enum TimerFlag {
   Repeats = 1,
-  /** It goes on when its invocation has ended; Ev.TimerDue then says when it is due. */
+  /** It continues when its invocation has ended; Ev.TimerDue then says when it is due. */
   Outlives = 2,
 }
 
@@ -276,8 +274,8 @@ export enum CompressFormat {
 }
 
 /**
- * The head of an answer: what a function writes in a moment costs the host far longer to check and send, header by header, while everyone
- * else waits. node:http takes so many headers of a request, too.
+ * The head of an answer: a function writes it in a moment, and the host checks and sends it header by header, which takes far longer, while everyone else
+ * waits. node:http takes this many headers of a request, too.
  */
 export const MAX_REPLY_HEAD_CHARACTERS = 128 * 1024;
 export const MAX_REPLY_HEADERS = 2000;

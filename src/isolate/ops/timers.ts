@@ -16,7 +16,7 @@ interface Timer {
   /** See held-work.ts. */
   readonly serial: number;
   readonly repeats: boolean;
-  /** It goes on when its invocation has ended. */
+  /** It continues when its invocation has ended. */
   readonly outlives: boolean;
   /** The time of one that does not repeat is up, and its turn has not begun. */
   isUp: boolean;
@@ -121,7 +121,7 @@ export class Timers {
     for (const [id, timer] of this.#of(invocation)) if (!isHeld(timer.serial)) this.#end(id);
   }
 
-  /** The invocation is over, and its timers with it, but for those that go on. */
+  /** The invocation is over, and its timers with it, except the ones that continue. */
   release(invocation: number): void {
     for (const [id, timer] of this.#of(invocation)) {
       if (!timer.outlives) {

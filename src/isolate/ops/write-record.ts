@@ -1,4 +1,4 @@
-/** Records of messages that the guest sends. What they may be like is checked again where they arrive. */
+/** Records of messages that the guest sends. Their receiver checks them again. */
 import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import { checkedInteger, copyWhenItFits, guestByteLength } from './arguments.js';
 

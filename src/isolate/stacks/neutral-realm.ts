@@ -70,7 +70,7 @@ export function neutralRealm(
   };
   const headline = (error: unknown): string => {
     try {
-      const { name, message } = error as { name: unknown; message: unknown }; // what has none of them throws, and is caught
+      const { name, message } = error as { name: unknown; message: unknown }; // an error without them throws, and is caught
       const title = name === undefined ? 'Error' : textOf(name);
       const text = message === undefined ? '' : textOf(message);
       if (title === '') return text;
@@ -117,7 +117,7 @@ export function neutralRealm(
           if (text !== '') shown++;
         }
       } catch {
-        // No stack is left: what has been written stands.
+        // No stack is left: the lines written so far remain.
       }
       return head + frames;
     };

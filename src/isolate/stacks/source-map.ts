@@ -87,7 +87,7 @@ function decode(mappings: string): { segments: Int32Array; lines: Int32Array } {
   const segments = new Int32Array((commas + semicolons + 1) * FIELDS);
   let line = 0;
   let count = 0;
-  // Each number is the difference from the last one of its kind; columns begin anew in each line.
+  // Each number is the difference from the last one of its kind; columns restart in each line.
   const last = [0, 0, 0, 0, 0];
   let field = 0;
   let value = 0;

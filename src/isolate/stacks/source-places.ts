@@ -22,14 +22,14 @@ export interface Edit {
   readonly moved: number;
 }
 
-/** The text of a deployed module; undefined when there is none of that name, or it is longer. */
+/** The text of a deployed module; undefined for an unknown name, or a longer text. */
 export type TextOf = (name: string, maxBytes: number) => string | undefined;
 
 const ANNOTATIONS = ['//# sourceMappingURL=', '//@ sourceMappingURL='];
 const INLINE = /^data:application\/json[^,]{0,100};base64,/;
 /** The largest JSON of a source map. Larger ones are ignored, because reading them would take the function's own memory. */
 const MAX_MAP_BYTES = 16 * 1024 * 1024;
-/** Text of base64 for that many bytes, and what stands before it. */
+/** The base64 text of that many bytes, and its prefix. */
 const MAX_URL_LENGTH = Math.ceil(MAX_MAP_BYTES / 3) * 4 + 200;
 const MAX_FILE_NAME = 512;
 
@@ -47,7 +47,7 @@ function movedAt(edits: readonly Edit[], line: number, column: number): number {
   return edit?.line === line ? edit.moved : 0;
 }
 
-/** The source map that a text names in its last line; undefined when there is none. */
+/** The source map that a text names in its last line; undefined when it names none. */
 function sourceMapUrl(source: string): string | undefined {
   const start = Math.max(...ANNOTATIONS.map(annotation => source.lastIndexOf(annotation)));
   if (start < 0 || source.length - start > MAX_URL_LENGTH) return undefined;
@@ -64,7 +64,7 @@ export class SourcePlaces {
     this.#textOf = textOf;
   }
 
-  /** Remembers what was replaced in a module; in the order of the text. */
+  /** Remembers the replacements in a module, in the order of the text. */
   setEdits(name: string, edits: readonly Edit[]): void {
     this.#edits.set(name, edits);
   }

@@ -1,12 +1,12 @@
 /**
- * Chooses the function that writes the stacks of this thread's errors (rule R4). By default that is a function of Node's, in the host
- * realm, which the engine calls while function code runs: an error that it throws for want of stack, or over an odd `name`, is a host
- * object in the hands of the function. Here it is a function of a realm in which there is nothing else (neutral-realm.ts), so that errors
- * of the guest realm may have the stacks that the engine keeps, those included that it throws itself.
+ * Chooses the function that writes the stacks of this thread's errors (rule R4). By default that is a function of Node's, in the host realm, which the engine
+ * calls while function code runs: an error that it throws for want of stack, or over an odd `name`, is a host object in the hands of the function. This one is
+ * a function of a realm in which there is nothing else (neutral-realm.ts). So errors of the guest realm may keep the engine's stacks, including errors that the
+ * engine throws.
  *
- * What replaces the function is internal to Node: `--expose-internals` shows it to this thread alone, and before anything else is done with
- * it all built-in modules are closed again, the public ones too: code that gets hold of `require` cannot load any. Where Node has changed,
- * or without the flag, nothing is taken over: the guest realm's errors then keep no native stacks (guest/errors.ts).
+ * The replacement needs a function internal to Node: `--expose-internals` shows it to this thread alone, and before anything else is done with it all built-in
+ * modules are closed again, the public ones too: code that gets hold of `require` cannot load any. With a changed Node, or without the flag, nothing is
+ * replaced: the guest realm's errors then keep no native stacks (guest/errors.ts).
  */
 import { createRequire } from 'node:module';
 import vm from 'node:vm';

@@ -150,9 +150,9 @@ export class ThreadPool {
 }
 
 /**
- * The invocation that the isolate was ended for, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last seen:
- * "id ms bytes\n". {@link parseUsage} reads it. The invocation is that of the watchdog's finding, since the turn may be over by now; without one, it is
- * the invocation in whose turn the thread has ended.
+ * The invocation that the isolate was ended for, the CPU milliseconds that it has used in all, and the bytes that the isolate held when last seen: "id ms
+ * bytes\n". {@link parseUsage} reads it. The invocation comes from the watchdog's finding, since the turn may be over by now; without one, it is the invocation
+ * in whose turn the thread has ended.
  */
 function usageLine(block: WatchBlock, finding: KillFinding | undefined): string {
   if (finding === undefined && !block.isInTurn) return '';

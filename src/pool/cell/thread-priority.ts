@@ -28,7 +28,7 @@ export class ThreadPriority {
   readonly #base: number;
   readonly #canRaise: boolean;
 
-  /** @param base nice value that threads return to. @default that of the calling thread */
+  /** @param base nice value that threads return to. @default the value of the calling thread */
   constructor(calls = SYSTEM, base?: number) {
     this.#calls = calls;
     const own = calls.get();

@@ -12,7 +12,7 @@ export type KillReason = 'cpu' | 'startup' | 'memory';
 const POLL_MS = 10;
 /** Polling interval while no isolate is inside a turn: the longest time for which a turn can be missed. */
 const IDLE_POLL_MS = 25;
-/** After so many of these polls without a turn it polls no more, and is woken by the next turn. A thousand idle cells must cost next to nothing. */
+/** After this many polls without a turn it polls no more, and is woken by the next turn. A thousand idle cells must cost next to nothing. */
 const QUIET_POLLS = 40;
 /** Turns that take longer are reported to the host: if the process aborts, the turn counts as the cause. */
 const LONG_TURN_MS = 30;

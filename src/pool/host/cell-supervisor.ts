@@ -27,7 +27,7 @@ export interface SupervisorOptions extends CellOptions {
   readonly idleMs?: number;
   /** Whether there is memory for a spare. @default always */
   readonly hasRoom?: (bytes: number) => boolean;
-  /** Awaited before a cell with so many leases is created. */
+  /** Awaited before a cell with this many leases is created. */
   readonly prepare: (leases: number) => Promise<void>;
   readonly create: CellMaker;
   /** A started cell with these options that has no account yet, if there is one. @default none */
@@ -46,7 +46,7 @@ export interface SupervisorOptions extends CellOptions {
 const REPLACE_AT_LEASES = 0;
 const FIRST_BACKOFF_MS = 50;
 const MAX_BACKOFF_MS = 5000;
-/** The back-off starts anew after a cell that lived for this long. */
+/** The back-off restarts after a cell that lived for this long. */
 const STABLE_AFTER_MS = 10_000;
 /**
  * Added to the nice value of a cell until its first function is loaded: starting a process takes a fifth of a second of a processor, for which functions
@@ -55,7 +55,7 @@ const STABLE_AFTER_MS = 10_000;
 const STARTING_NICER = 10;
 /** Several times the duration of a load and its first answer. A load that finds no spare in the meantime starts a thread. */
 const REFILL_AFTER_MS = 50;
-/** Where functions load all the time, spares are started all the same after so many looks. */
+/** When functions load all the time, spares are started all the same after this many checks. */
 const REFILL_LOOKS = 20;
 
 const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell: 'EDGE_CELL_LOST' } as const;
@@ -75,7 +75,7 @@ export class CellSupervisor {
   #refillTimer: NodeJS.Timeout | undefined;
   /** The next cell, while it is being created: all that wait for one get the same. */
   #creating: Promise<LiveCell> | undefined;
-  /** Calls of acquire() under way: no cell is idle in the meantime. */
+  /** Open calls of acquire(): no cell is idle in the meantime. */
   #asking = 0;
 
   constructor(options: SupervisorOptions) {

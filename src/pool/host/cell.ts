@@ -17,7 +17,7 @@ export interface LeaseConnection {
 
 /** How isolates reach services that have a process of their own. */
 export interface CellServices {
-  /** Connections that are open, which a new cell inherits. @throws Error when there are none: they are opened before the cell is created */
+  /** Open connections, which a new cell inherits. @throws Error when none is left: they are opened before the cell is created */
   take(): CellConnections;
   /** The cell has ended. */
   release(connections: Pick<CellConnections, 'first'> & { readonly sockets: { readonly length: number } }): void;
@@ -74,7 +74,7 @@ export interface CellOptions {
   readonly heapBytes: number;
   /** Resident bytes of the whole cell beyond which isolates are ended. */
   readonly cellMemoryBytes: number;
-  /** The text of the guest realm's bundle. @default that of the package */
+  /** The text of the guest realm's bundle. @default the package's bundle */
   readonly guestBundle?: string;
   /** Leases that it begins with, unless its connections to the services are fewer. @default {@link FIRST_LEASES} */
   readonly leases?: number;

@@ -1,6 +1,6 @@
 /**
- * Invocations of one isolate that were closed and have not confirmed it. Each has the same time for that; one that never confirms is given up, so that
- * an isolate that was taken over cannot keep it open indefinitely.
+ * Invocations of one isolate that were closed and have not confirmed it. Each has the same time for that; one that never confirms is given up, so that a
+ * compromised isolate cannot keep it open indefinitely.
  */
 import { guarded } from '../../quotas/guarded.js';
 export class ClosingInvocations {

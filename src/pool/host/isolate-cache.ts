@@ -98,7 +98,7 @@ export class IsolateCache {
   }
 
   /**
-   * Evicts the least recently used idle isolate whose key begins with `prefix`. False if there is none.
+   * Evicts the least recently used idle isolate whose key begins with `prefix`. False when no isolate qualifies.
    *
    * @param idleForMs leaves those that were used more recently. @default 0
    */

@@ -10,7 +10,7 @@ import type { IsolateHandle } from './isolate-handle.js';
 export interface GateOptions {
   readonly max: number;
   readonly maxPerAccount: number;
-  /** Ends an idle isolate of the account, or of any account. False if there is none. */
+  /** Ends an idle isolate of the account, or of any account. False when no isolate is idle. */
   readonly evict: (account: string | undefined) => boolean;
   /** The room for all isolates: memory, descriptors, tasks. @default unbounded */
   readonly room?: GateRoom;
@@ -24,7 +24,7 @@ export interface GateOptions {
 export type ReleaseRoom = () => void;
 
 export interface GateRoom {
-  /** Reserves room for one more isolate of the account. Undefined if there is none now; {@link IsolateGate.changed} is called when there may be. */
+  /** Reserves room for one more isolate of the account. Undefined without room now; {@link IsolateGate.changed} is called when there may be. */
   reserve(account: string): ReleaseRoom | undefined;
   /** The bound that is reached. */
   shortage(account: string): RoomShortage;

@@ -1,8 +1,7 @@
 /**
- * How many requests each account had this minute and this day (UTC), in the memory of this process. The day's count is
- * kept in a store, written in the background, so that a restart does not reset it; a crash loses what was counted since
- * the last write. Not the memory limiter of rate-limiter-flexible: that one answers by promise, keeps a timer for each key, and
- * has no clock to inject, and this is asked on every request.
+ * How many requests each account had this minute and this day (UTC), in the memory of this process. The day's count is kept in a store, written in the
+ * background, so that a restart does not reset it; a crash loses the counts since the last write. Not the memory limiter of rate-limiter-flexible: that one
+ * answers by promise, keeps a timer for each key, and has no clock to inject, and this is asked on every request.
  */
 import { detached, guarded } from '../guarded.js';
 
@@ -17,7 +16,7 @@ export interface RequestCountsOptions {
   /** The most time between a request and the writing of its count. */
   readonly writeIntervalMs: number;
   readonly now: () => number;
-  /** Called when the store fails. Counting goes on, and the write is tried again. */
+  /** Called when the store fails. Counting continues, and the write is tried again. */
   readonly onStoreError?: ((error: unknown) => void) | undefined;
 }
 
@@ -43,9 +42,8 @@ export class RequestCounts {
   }
 
   /**
-   * The counts of an account, of this minute and day. When the clock is set back a little, counts of the time that it has not reached
-   * again go on, so that nothing is counted anew. When it is set back far it was wrong before: those counts would hold for as long as it
-   * was ahead, so they begin anew.
+   * The counts of an account, of this minute and day. When the clock is set back a little, counts of a later minute or day are kept, so that nothing is counted
+   * twice. When it is set back far it was wrong before: those counts would hold for as long as it was ahead, so they restart.
    */
   of(account: string): AccountCounts {
     const now = this.#options.now();
@@ -112,7 +110,7 @@ export class RequestCounts {
     this.#writing = undefined;
   }
 
-  /** Forgets an account that is gone. What the store has of it stays: it may come back within the day. */
+  /** Forgets an account that is gone. The stored count remains: it may come back within the day. */
   async forget(account: string): Promise<void> {
     if (this.#unwritten.has(account)) await this.write();
     this.#accounts.delete(account);

@@ -9,9 +9,9 @@ export interface SharedCounters {
   increment(key: string, lifeSeconds: number): Promise<number>;
   /** Takes one back that was not to be counted. Rejects like `increment`. */
   decrement(key: string, lifeSeconds: number): Promise<void>;
-  /** How far the clock of the counters is before that of this host, in milliseconds: minutes and days of all hosts go by the former. */
+  /** How far the clock of the counters is ahead of this host's, in milliseconds: minutes and days of all hosts go by the former. */
   readonly aheadMs: number;
-  /** Resolves when they can be used, or are given up for now: no request has to wait for the connection. Never rejects. */
+  /** Resolves when they can be used, or are given up for now: requests do not wait for the connection. Never rejects. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface RedisCountersOptions {
   readonly keyPrefix?: string;
   /** After this an answer is no longer waited for. @default 250 */
   readonly timeoutMs?: number;
-  /** How long the first connection is waited for; it goes on being tried after that. @default 5,000 */
+  /** How long the first connection is waited for; attempts continue after that. @default 5,000 */
   readonly connectTimeoutMs?: number;
   /** This host's clock. @default Date.now */
   readonly now?: () => number;

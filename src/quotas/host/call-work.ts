@@ -7,7 +7,7 @@ export interface CallWork {
   readonly owner: object;
   /** Charges milliseconds of a processor, on whichever thread of the host (quotas/host/host-costs.ts). */
   charge(ms: number): void;
-  /** Resolves when the account may go on; undefined at once while it is not in debt. */
+  /** Resolves when the account may continue; undefined at once while it is not in debt. */
   turn(): Promise<void> | undefined;
   /** Counts bytes that a service holds between two chunks of a body; a negative number releases them. */
   countBytes(bytes: number): void;

@@ -1,5 +1,5 @@
 /**
- * Objects with names that somebody else has chosen. V8 keeps what has an array index as its name in a list, up to one and a half times as long as the
+ * Objects with names that somebody else has chosen. V8 keeps a property with an array index as its name in a list, up to one and a half times as long as the
  * largest index: `{ 1023: 0, 2500: 0 }`, made one property at a time, takes 30 KB (Node 20.20). Such objects are made dictionaries first, which take 300 bytes.
  */
 

@@ -2,9 +2,9 @@
  * A queue in front of what all accounts share: threads that read and write files, decoders, reads of the database. An account with many
  * requests waits behind its own work, not in front of others.
  *
- * Between owners the order is that of start-time fair queueing (Goyal, Vin, Cheng 1996): each task has a cost, and the owner that was given
- * least is next. An owner that was idle begins where the others are: it neither saves up idle time nor is charged for time in which no task
- * waited. Within an owner the order is that of arrival.
+ * Between owners the order follows start-time fair queueing (Goyal, Vin, Cheng 1996): each task has a cost, and the owner that was given least is next. An
+ * owner that was idle begins where the others are: it neither saves up idle time nor is charged for time in which no task waited. Within an owner the order is
+ * the order of arrival.
  *
  * p-queue, which the connections of an invocation use, orders by one priority: it knows no owners, cannot leave a place free for another one, and
  * takes several promises for a task that could begin at once. Here that takes none.
@@ -66,8 +66,8 @@ export class FairQueue {
   }
 
   /**
-   * Takes a place for a task, which `leave` gives back. Undefined: the task may begin at once, as it may whenever no other task waits.
-   * Rejects with the reason of `signal` when that fires first; then there is nothing to give back.
+   * Takes a place for a task, which `leave` frees. Undefined: the task may begin at once, as it may whenever no other task waits. Rejects with the reason of
+   * `signal` when that fires first; then no place was taken.
    *
    * @param cost in one unit for the whole queue, at least 0
    * @throws EdgeError EDGE_OVERLOADED when the owner has as many tasks waiting as it may
@@ -89,9 +89,9 @@ export class FairQueue {
   }
 
   /**
-   * Gives back the place of a task that is over.
+   * Frees the place of a finished task.
    *
-   * @param more what it cost beyond what was known when it began
+   * @param more its cost beyond the estimate at its beginning
    */
   leave(owner: object, more = 0): void {
     const state = this.#owner(owner);

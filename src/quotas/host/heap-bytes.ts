@@ -8,7 +8,7 @@ const LOOKED_INTO_FROM = 8 * 1024;
 const OBJECT_BYTES = 56;
 const SLOT_BYTES = 8;
 const PROPERTY_BYTES = 24;
-/** Its header, and what is lost to its alignment. */
+/** Its header, and the loss by its alignment. */
 const STRING_BYTES = 24;
 
 /**

@@ -14,11 +14,11 @@ export interface HostBytesOptions {
 /** An account that stays over its budget for this long, with its connections unread, holds bytes that cannot fall. */
 const STUCK_AFTER_MS = 1500;
 /**
- * From this part of the budget on nothing more is read. The rest is for what the account has given back and V8 has not collected yet: beside hoards of
- * many kinds the process was 15 to 34 MB larger than what was counted (Node 20.20).
+ * From this part of the budget on nothing more is read. The rest is for bytes that the account has released and V8 has not collected yet: with hoards of many
+ * kinds the process was 15 to 34 MB larger than the count (Node 20.20).
  */
 const FULL = 0.75;
-/** From this part of the budget on no new work is accepted: what is under way can still grow until it is full. */
+/** From this part of the budget on no new work is accepted: open work can still grow until it is full. */
 const PRESSURE = 0.5;
 /** From this part of the budget on windows stay small, so that it takes many readers that do not read to fill it. */
 const CROWDED = 0.25;
@@ -44,7 +44,7 @@ export class HostBytes {
     return this.bufferBytes >= this.#bufferLimit && held > this.#bufferLimit / this.holders;
   }
 
-  /** Bytes were given back: others that waited for the common part may go on. */
+  /** Bytes were released: others that waited for the common part may continue. */
   fell(): void {
     for (const account of this.full) account.check();
   }
@@ -58,14 +58,14 @@ export class AccountBytes {
   readonly #onStuck: (heldBytes: number) => void;
   readonly #stuckAfterMs: number;
   #held = 0;
-  /** The least that was held since the budget was used up: what is under way falls, what is hoarded does not. */
+  /** The least that was held since the budget was used up: the bytes of active work fall, hoarded bytes do not. */
   #least = 0;
   #isFull = false;
   #timer: NodeJS.Timeout | undefined;
 
   /**
    * @param onChange the budget is used up, or is not any more
-   * @param onStuck it has been used up for `stuckAfterMs`, and what is held does not fall
+   * @param onStuck it has been used up for `stuckAfterMs`, and the held bytes do not fall
    */
   constructor(
     all: HostBytes,
@@ -93,7 +93,7 @@ export class AccountBytes {
     return this.#isFull;
   }
 
-  /** New work should be refused: there is room only for what is under way. */
+  /** New work should be refused: the remaining room is for open work. */
   get isUnderPressure(): boolean {
     return this.#held >= this.#limit * PRESSURE;
   }

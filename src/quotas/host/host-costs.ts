@@ -1,7 +1,7 @@
 /**
- * The cost of the host's work, in milliseconds of a processor: for work that goes on in other threads, or in callbacks of Node that cannot
- * be timed one by one. Measured on Node 20.20 on a 2-core x86-64 machine (`npm run bench -- --only accounting` prints them against the
- * clock). They need not be exact: they decide who waits, and what an invocation is charged with beyond its own CPU time.
+ * The cost of the host's work, in milliseconds of a processor: for work in other threads, or in callbacks of Node that cannot be timed one by one. Measured on
+ * Node 20.20 on a 2-core x86-64 machine (`npm run bench -- --only accounting` prints them against the clock). They need not be exact: they decide which account
+ * waits, and the charge of an invocation beyond its own CPU time.
  */
 export const HOST_COSTS = {
   /** One call of a service: its head read, its arguments parsed and checked, its answer written. */
@@ -32,7 +32,7 @@ export const HOST_COSTS = {
   writtenRecordMs: 0.004,
   /** A megabyte of records that commits write, to the log and to the tables that it becomes: a value of 10 KB takes 0.13 over one of 1 KB. */
   writtenMbMs: 8,
-  /** One response that a cache keeps, beside its records and its body: 0.3 with those of 10 KB. */
+  /** One response that a cache stores, beside its records and its body: 0.3 with responses of 10 KB. */
   keptResponseMs: 0.1,
   /** One message of a queue that is sent, beside its record: 0.029 with that, in batches of 100 messages of 1 KB. */
   messageMs: 0.022,

@@ -27,7 +27,7 @@ export class HostBudget {
     this.#bytes = new HostBytes(options);
   }
 
-  /** @param onStuck the account holds what cannot fall: its cell has to end, with this reason */
+  /** @param onStuck the account holds bytes that cannot fall: its cell must end, with this reason */
   share(account: string, limits: HostShareLimits, onStuck: (reason: string) => void): HostShare {
     return new HostShare(account, limits, this.#bytes, onStuck);
   }
@@ -42,11 +42,12 @@ export class HostBudget {
 const INVOCATION_BYTES = 8 * 1024;
 
 /**
- * After so many bytes that an account has moved, the event loop goes on before it moves more. Bodies that come from the network wait for it anyway; those
- * that a cell has joined to each other are moved by promises alone, which would hold everything else up until they end.
+ * An account that has moved this many bytes waits for the event loop before it moves more. Bodies from the network wait for it anyway. Bodies that a cell has
+ * joined to each other are moved by promises alone, which would hold everything else up until they end. those that a cell has joined to each other are moved by
+ * promises alone, which would hold everything else up until they end.
  */
 const ROUND_BYTES = 256 * 1024;
-/** Bodies that go on in each round, with a chunk of up to 64 KiB each. */
+/** Bodies that continue in each round, with a chunk of up to 64 KiB each. */
 const BODIES_A_ROUND = 4;
 
 /** The main thread is one, however many hosts an application makes. */
@@ -60,14 +61,14 @@ export class HostShare {
   /** Connections that are not read until {@link isOpen} holds again. */
   readonly #readers = new Set<() => void>();
   readonly #goOn = guarded((): void => this.#nextPiece());
-  /** Bodies and other work that goes on when the debt of time is paid. */
+  /** Bodies and other work that continues when the debt of time is paid. */
   readonly #waiting = new Set<() => void>();
   #invocations = 0;
   #descriptors = 0;
   #isClosed = false;
-  /** Since the last time that the event loop was let go on. */
+  /** Bytes moved since the event loop last ran. */
   #movedBytes = 0;
-  /** Bodies that go on in the next rounds. */
+  /** Bodies that continue in the next rounds. */
   readonly #moving: (() => void)[] = [];
   #isRoundOver = false;
   readonly #newRound = guarded((): void => {
@@ -159,7 +160,7 @@ export class HostShare {
     if (!this.#time.isInDebt) return undefined;
     return new Promise(resolve => {
       const go = guarded((): void => {
-        // Another step may have used up what was earned.
+        // Another step may have used up the earned time.
         if (this.#time.isInDebt && signal?.aborted !== true) {
           this.#waiting.add(go);
           return;
@@ -229,7 +230,7 @@ export class HostShare {
     wake(this.#readers);
   }
 
-  /** Moving chunks releases bytes, so it goes on while the bound of bytes keeps the connections from being read. */
+  /** Moving chunks releases bytes, so it continues while the bound of bytes keeps the connections from being read. */
   #changed(): void {
     if (this.#time.isInDebt) return;
     this.#nextPiece();

@@ -1,18 +1,18 @@
 /**
- * The time of the host that its accounts take: frames read, calls answered, bodies moved, and work of other threads for them. While several accounts
- * are at work each has a share of the main thread, by deficit: who has used more than its share waits until the debt is paid. An account that is
- * alone has all of it.
+ * The time of the host that its accounts take: frames read, calls answered, bodies moved, and work of other threads for them. While several accounts are at
+ * work each has a share of the main thread, by deficit: an account that has used more than its share waits until the debt is paid. An account that is alone has
+ * all of it.
  */
 import { guarded } from '../guarded.js';
 
 /**
- * The part of the main thread that one account may use while others are at work. What it moves costs V8's collector as much again on threads of its own,
- * and the kernel: with a third, others waited for a core twice as long as with a sixth (Node 20.20, two cores).
+ * The part of the main thread that one account may use while others are at work. The bytes that it moves cost V8's collector as much again on threads of its
+ * own, and the kernel: with a third, others waited for a core twice as long as with a sixth (Node 20.20, two cores).
  */
 const SHARE = 1 / 6;
 /** The part that all accounts which want more than they have may use together: the rest is for those that want little, and the application. */
 const SHARED = 3 / 4;
-/** The time that an account may use at once before it has to wait. */
+/** The time that an account may use at once before it must wait. */
 const BURST_MS = 2;
 /** An account that did nothing for this long is not active. */
 const ACTIVE_MS = 100;
@@ -99,7 +99,7 @@ export class AccountTime {
   #isInDebt = false;
   #spentMs = 0;
 
-  /** @param onChange it has to wait, or may go on */
+  /** @param onChange it must wait, or may continue */
   constructor(all: HostTime, onChange: (isInDebt: boolean) => void) {
     this.#all = all;
     this.#onChange = onChange;
@@ -145,7 +145,7 @@ export class AccountTime {
   }
 
   isAtWork(sinceMs: number): boolean {
-    // An account in debt counts as active, because it waits to go on.
+    // An account in debt counts as active, because it waits to continue.
     this.#isActive = this.#isInDebt || this.#workedAtMs >= sinceMs;
     return this.#isActive;
   }

@@ -38,7 +38,7 @@ export function expensiveStructure(text: string, bounds: StructureBounds = CALL_
   return undefined;
 }
 
-/** The place of the quote that ends the text which begins at `start`; the end of all where there is none. */
+/** The place of the quote that ends the text which begins at `start`; the end of the input when the text does not end. */
 function endOfText(text: string, start: number): number {
   for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;

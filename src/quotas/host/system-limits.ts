@@ -1,6 +1,7 @@
 /**
- * What the operating system lets this process have: descriptors (RLIMIT_NOFILE), and tasks, which are processes and threads, by user (RLIMIT_NPROC) and by
- * control group (pids.max). The host reads the limits once, and the usage before each start of a cell or an isolate, which takes microseconds.
+ * The limits of the operating system for this process. These are descriptors (RLIMIT_NOFILE), and tasks, which are processes and threads, by user
+ * (RLIMIT_NPROC) and by control group (pids.max). The host reads the limits once, and the usage before each start of a cell or an isolate, which takes
+ * microseconds.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,7 @@ export interface SystemLimit {
   /** As the system calls it. */
   readonly name: string;
   readonly limit: number;
-  /** All that counts to the limit, whoever has it. Undefined when it cannot be read. */
+  /** Everything that counts to the limit, whichever process has it. Undefined when it cannot be read. */
   readonly used: () => number | undefined;
   /** How the owner of the machine raises it. */
   readonly remedy: string;
@@ -23,7 +24,7 @@ export interface LimitPlaces {
 }
 
 const HERE: LimitPlaces = { proc: '/proc', uid: process.getuid?.() ?? 0 };
-/** The links of a folder of /proc besides those of its subfolders. */
+/** The links of a folder of /proc besides the ones to its subfolders. */
 const OWN_LINKS = 2;
 /** Each process takes some microseconds to look at. A limit above this one is not reached before others are. */
 const MANY_TASKS = 32_768;
@@ -107,7 +108,7 @@ function pidsPlace(mounts: string, groups: string): { readonly mount: string; re
     const isIt =
       versionOne === undefined ? type === 'cgroup2' : type === 'cgroup' && options.split(',').includes('pids');
     if (!isIt || root === undefined || mount === undefined) continue;
-    // In a container the path may be that of the machine, of which the mount shows a part, or lie outside of it.
+    // In a container the path may belong to the machine, of which the mount shows a part, or lie outside of it.
     if (root === '/') return { mount, own: path.includes('..') ? mount : join(mount, path) };
     const isInside = path === root || path.startsWith(`${root}/`);
     return { mount, own: isInside ? join(mount, path.slice(root.length)) : mount };

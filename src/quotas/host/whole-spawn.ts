@@ -10,8 +10,8 @@ const PER_PIPE = 2;
 const OWN = 4;
 
 /**
- * `spawn()` of Node 20 to 26 leaves the pipes of a process open for good that could not be started because the last descriptors were missing, and they cannot
- * be reached. Where there are too few of them, `start` finds none, so that it fails at its first pipe and leaves nothing.
+ * In Node 20 to 26, `spawn()` leaks pipes when it cannot start a process because the last descriptors are missing. They stay open, and nobody can reach them.
+ * With too few descriptors, `start` finds none, so that it fails at its first pipe and leaves nothing.
  *
  * @param pipes how many of them the process gets, at most
  */

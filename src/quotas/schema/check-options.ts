@@ -1,4 +1,4 @@
-/** Checks option objects by their schemas. A mistake is a TypeError or RangeError that names the option, the value and what is allowed. */
+/** Checks option objects by their schemas. A mistake is a TypeError or RangeError that names the option, the value and the allowed ones. */
 
 import { complaintAbout } from './check.js';
 import { dotted, sentence } from './complaint.js';

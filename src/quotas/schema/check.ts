@@ -12,7 +12,7 @@ import type { JsonSchema } from './schema.js';
 let ajv: Ajv2020 | undefined;
 const compiled = new WeakMap<JsonSchema, ValidateFunction>();
 
-/** Describes what is wrong with a value; undefined when it satisfies the schema. A field that is undefined counts as absent. */
+/** Describes the mistake in a value; undefined when it satisfies the schema. A field that is undefined counts as absent. */
 export function complaintAbout(schema: JsonSchema, value: unknown, path: KeyPath = []): Complaint | undefined {
   const first = complaintsAbout(schema, value, path).next();
   return first.done === true ? undefined : first.value;

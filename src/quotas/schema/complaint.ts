@@ -1,7 +1,4 @@
-/**
- * Describes an invalid value, from the errors of Ajv: its place, the value, and what is allowed. Each adapter words the message in its own
- * way.
- */
+/** Describes an invalid value, from the errors of Ajv: its place, the value, and the allowed ones. Each adapter words the message in its own way. */
 
 import type { ErrorObject } from 'ajv';
 import { allowedBy, describe, isObject, kindOf } from './describe.js';

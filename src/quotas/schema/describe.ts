@@ -1,4 +1,4 @@
-/** How messages show what was given, and what a schema allows. */
+/** Formats given values, and the ones that a schema allows, for messages. */
 
 import type { JsonSchema } from './schema.js';
 

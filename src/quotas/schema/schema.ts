@@ -89,7 +89,7 @@ export function object<F extends Fields>(fields: F, rules: JsonSchema = {}): Sch
   return closedObject(fields, rules);
 }
 
-/** An object of a type that is written down elsewhere, with its documentation: does not compile unless the fields are those of the type. */
+/** An object of a type that is written down elsewhere, with its documentation: does not compile unless the fields match the type's. */
 export function objectOf<T>(fields: FieldsOf<T>, rules: JsonSchema = {}): Schema<T> {
   // The mapped type has string keys and schemas, which TypeScript does not see while T is open.
   return closedObject(fields as Fields, rules);

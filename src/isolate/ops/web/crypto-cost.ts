@@ -2,13 +2,13 @@
  * The cost of an operation of SubtleCrypto, computed before it begins. It runs in a thread of libuv's pool, whose time no clock of the
  * isolate shows and which cannot be stopped, so it is charged beforehand.
  *
- * Measured on Node 20.20 (OpenSSL 3.0, x64 of 2.x GHz) by the process's CPU time over 10 to 1,000 runs, in ms; each rate here is at
- * least as dear as its measurement:
+ * Measured on Node 20.20 (OpenSSL 3.0, x64 of 2.x GHz) by the process's CPU time over 10 to 1,000 runs, in ms; each rate here is at least as expensive as its
+ * measurement:
  * - per iteration and block of PBKDF2: SHA-1 0.00022, SHA-256 0.00021, SHA-384 and SHA-512 0.00049
  * - bytes a ms: HMAC with SHA-512 564,000, AES-CBC 676,000, SHA-512 770,000, AES-GCM 1,011,000, SHA-256 1,540,000
  * - RSA private: 1,024 bits 0.13, 2,048 0.34, 4,096 4.2; public: 0.03, 0.05, 0.09
  * - generating RSA: 1,024 bits 7.8, 2,048 138, 4,096 1,150
- * - curves: P-256 0.25, P-384 3.2, P-521 7.7, 25519 0.17; the dearest of sign, verify, generate and derive
+ * - curves: P-256 0.25, P-384 3.2, P-521 7.7, 25519 0.17; the most expensive of sign, verify, generate and derive
  * - 255 blocks of HKDF: 0.16; with 1 KiB of info 0.71
  */
 import type { webcrypto } from 'node:crypto';
@@ -39,7 +39,7 @@ const DERIVED_KEY_BITS = 1024;
 /** The memory of a key outside of the heap beside its own bytes. Measured: 1.7 KB for one of RSA with 4,096 bits. */
 const KEY_OVERHEAD_BYTES = 2048;
 
-/** CPU milliseconds of a call of `crypto.subtle`; `byteLength` is that of all byte arrays among the arguments. */
+/** CPU milliseconds of a call of `crypto.subtle`; `byteLength` is the length of all byte arrays among the arguments. */
 export function cryptoCostMs(method: string, args: readonly unknown[], byteLength: number): number {
   let ms = BASE_MS + byteLength / BYTES_PER_MS;
   for (const arg of args) if (isCryptoKey(arg)) ms += keyMs(arg);
@@ -56,7 +56,7 @@ export function keyBytes(args: readonly unknown[], byteLength: number): number {
   return KEY_OVERHEAD_BYTES + byteLength + bits / 8;
 }
 
-/** One use of a key, as the dearest operation that it can do. */
+/** One use of a key, as the most expensive operation that it can do. */
 function keyMs({ algorithm, type }: webcrypto.CryptoKey): number {
   const name = algorithm.name.toUpperCase();
   if (name.startsWith('RSA')) {

@@ -17,7 +17,7 @@ const CAPTURED_FRAMES = 30;
 // At once, since Error is frozen when the thread is hardened.
 Error.stackTraceLimit = CAPTURED_FRAMES;
 
-/** `placeOf`: where what stands at a place of the code that runs was written. */
+/** `placeOf`: the source place of a place in the running code. */
 export function stackOps(placeOf: (place: SourcePlace) => SourcePlace): OpSet {
   /** An error holds all that its frames hold, a large body among them: with the turn it becomes text. */
   const remembered: (Error | string)[] = new Array(MAX_REMEMBERED).fill('');

@@ -73,7 +73,7 @@ export function subtleOps(context: OpContext): OpSet {
     }
     if ('n' in value) return Number(value.n);
     if ('u' in value) return undefined;
-    // Stands for an unusable value, so that Node reports what is wrong with it.
+    // Stands for an unusable value, so that Node reports the mistake.
     if ('x' in value) return {};
     // The function chooses the names: `__proto__` would set the prototype of a plain object.
     const members: { [name: string]: unknown } = Object.create(null);

@@ -1,4 +1,4 @@
-/** URLs, parsed by the URL class of Node. What the guest gets is the serialized URL. */
+/** URLs, parsed by the URL class of Node. The guest gets the serialized URL. */
 import { checkedInteger, checkedText, OpError, optionalText } from '../arguments.js';
 import type { OpSet } from '../op-set.js';
 import { Op, UrlField } from '../table.js';

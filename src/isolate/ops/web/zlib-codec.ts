@@ -60,7 +60,7 @@ export class ZlibCodec implements Codec {
         if (!this.#keepsLeftover && this.leftover.length > 0) throw trailingData();
         return NOTHING;
       }
-      // With something left over the end has been found, and its event is under way.
+      // With a remainder the end has been found, and its event is on its way.
       if (this.#isInputTaken && !this.#isInputOver && this.leftover.length === 0) return NOTHING;
       await new Promise<void>(resolve => {
         this.#wake = resolve;

@@ -8,15 +8,15 @@ export interface BudgetOptions {
   readonly free: () => number;
   /** The amount that the ending cells will free. */
   readonly ending: () => number;
-  /** Takes back, at once and without ending anything, what is taken but not used. Returns how much. @default nothing */
+  /** Recovers unused reservations, at once and without ending anything. Returns how much. @default nothing */
   readonly takeBack?: (wanted: number) => number;
-  /** Ends the cell that has been idle for longest. Returns what it had, 0 if there is none. */
+  /** Ends the cell that has been idle for longest. Returns its resources, 0 when no cell is idle. */
   readonly endIdleCell: () => number;
-  /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False if there is none. */
+  /** Ends the isolate that has been idle for longest, and for `idleForMs` at least. False when no isolate qualifies. */
   readonly evict: (idleForMs: number) => boolean;
   /** The amount that the end of one isolate frees. */
   readonly isolate: number;
-  /** Ends a warm cell without account. Returns what it had, 0 if there is none. */
+  /** Ends a warm cell without account. Returns its resources, 0 when no cell is warm. */
   readonly endWarmCell: () => number;
 }
 
@@ -55,7 +55,7 @@ export class Budget {
     this.#reserved -= amount;
   }
 
-  /** Called periodically, since what runs may have grown. */
+  /** Called periodically, since running isolates may have grown. */
   check(): void {
     this.#makeRoom(0, 0, true);
   }

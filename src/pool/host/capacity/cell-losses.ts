@@ -11,8 +11,8 @@ export interface CellLoss {
 }
 
 /**
- * Memory and CPU time of a process are those of all of its threads. If these belong to one account, all busy isolates count as the cause; if they
- * belong to several, as in a group, only known causes count: an account is not charged for its neighbours.
+ * The memory and CPU time of a process include all of its threads. If these belong to one account, all busy isolates count as the cause; if they belong to
+ * several, as in a group, only known causes count: an account is not charged for its neighbours.
  */
 export function cellLosses(live: LiveCell, detail: string): CellLoss[] {
   const handles = [...live.handles.values()];

@@ -244,7 +244,7 @@ export class LiveCell {
     const resident = this.#watch?.residentBytes;
     if (resident === undefined) return false;
     if (this.#idleBytes === 0) this.#idleBytes = resident;
-    // Memory of running threads is theirs. What is left long after they ended is fragmentation, which a later check would attribute to others.
+    // Memory of running threads belongs to them. The rest, long after threads have ended, is fragmentation, which a later check would attribute to others.
     const expected = this.#idleBytes + this.threads * THREAD_BYTES;
     this.#bloatedPolls = resident > expected + BLOAT_BYTES ? this.#bloatedPolls + 1 : 0;
     return this.#bloatedPolls >= BLOATED_POLLS;
@@ -272,7 +272,7 @@ export class LiveCell {
     );
   }
 
-  /** For a cell whose own watchdog was taken over; otherwise that one acts first. */
+  /** For a cell whose own watchdog is compromised; otherwise that one acts first. */
   #checkUsage(): CellFinding | undefined {
     for (const { claims } of this.handles.values()) claims.polled();
     this.#ended.polled();

@@ -83,8 +83,8 @@ export class WarmCells {
   }
 
   /**
-   * Takes a cell for an account with these options, which has to be given to it at once: one that is up, or else one that is starting. Undefined if
-   * there is none, or the options differ. The first call starts the first warm cells.
+   * Takes a cell for an account with these options, which must be given to it at once: one that is up, or else one that is starting. Undefined when no cell is
+   * warm, or the options differ. The first call starts the first warm cells.
    */
   take(wanted: CellOptions): LiveCell | undefined {
     if (this.#options.count === 0 || this.#isClosed) return undefined;
@@ -110,7 +110,7 @@ export class WarmCells {
     return this.#cells.size > 0 && areSame(wanted, this.#options.cell);
   }
 
-  /** Ends one to make room. Returns what it had, undefined if there is none. */
+  /** Ends one to make room. Returns its resources, undefined when no cell is warm. */
   endOne(): Resources | undefined {
     const [live] = this.#cells;
     if (live === undefined) return undefined;

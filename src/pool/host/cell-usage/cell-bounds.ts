@@ -1,7 +1,6 @@
 /**
- * Bounds for a cell as seen from outside: far above the usage of honest cells, so that only a cell that was taken over exceeds them. Measured with
- * honest cells on Node 20.20 and 24.21, on a machine with two busy cores (docs/security.md has the values); the bounds are several times the
- * measured values, for slower machines.
+ * Bounds for a cell as seen from outside: far above the usage of honest cells, so that only a compromised cell exceeds them. Measured with honest cells on Node
+ * 20.20 and 24.21, on a machine with two busy cores (docs/security.md has the values); the bounds are several times the measured values, for slower machines.
  */
 const MEBIBYTE = 1024 * 1024;
 
@@ -29,7 +28,7 @@ export const CPU = {
    * that only makes garbage, and 1.1 for a loop.
    */
   helpers: 5,
-  /** The same while a function starts; what exceeds it has to fit into the slack, which nothing else needs at that time. */
+  /** The same while a function starts; a higher use must fit into the slack, which nothing else needs at that time. */
   startupHelpers: 3,
   /** An invocation's frames, besides its turns. Measured: 0.02 to 0.07 ms in a row of many; 0.5 ms where they are few, which the idle share covers. */
   invocationMs: 0.5,
@@ -79,7 +78,7 @@ const OWN_THREADS = 64;
 const DESCRIPTORS = 1024;
 const WRITTEN_BYTES = 8 * MEBIBYTE;
 
-/** `cellMemoryBytes` and `maxThreads` are those of the options of a cell. */
+/** `cellMemoryBytes` and `maxThreads` come from the options of a cell. */
 export function boundsOf(options: { readonly cellMemoryBytes: number; readonly maxThreads: number }): CellBounds {
   const { cellMemoryBytes, maxThreads } = options;
   return {

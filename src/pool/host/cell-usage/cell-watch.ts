@@ -1,6 +1,6 @@
 /**
- * A cell seen from outside: its usage as the kernel reports it, compared with what its invocations may use. A cell that was taken over can answer every
- * ping and report anything; of its reports only the ends of invocations count here, and those only up to their limits.
+ * A cell seen from outside: its usage as the kernel reports it, compared with what its invocations may use. A compromised cell can answer every ping and report
+ * anything; of its reports only the ends of invocations count here, and those only up to their limits.
  */
 import { type CellBounds, CPU, SURVEY } from './cell-bounds.js';
 

@@ -19,7 +19,7 @@ export interface CgroupParent {
 
 export interface CgroupState {
   readonly parent: CgroupParent | undefined;
-  /** Why there are none, or not everything is available. */
+  /** The reasons why some or all values are not available. */
   readonly missing: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export interface CgroupPlaces {
   readonly isRoot: boolean;
 }
 
-/** Requested controllers. Not that of the CPU: with it, priorities of threads would count only within their own group. */
+/** Requested controllers. The CPU controller is not among them: with it, priorities of threads would count only within their own group. */
 const WANTED = ['memory', 'pids'];
 /** Half of what a group has by default, so that the application goes before any one cell. */
 const CPU_WEIGHT = 50;

@@ -72,7 +72,7 @@ export class CpuClaims {
     this.#earnedMs += CPU.callMs * count;
   }
 
-  /** An open request has got messages of its WebSocket, each of which begins its CPU time anew. */
+  /** An open request has got messages of its WebSocket, each of which restarts its CPU time. */
   renewed(messages: number): void {
     const grantMs = this.#grantMs('fetch');
     if (grantMs !== Number.POSITIVE_INFINITY) this.#earnedMs += grantMs * messages;
