@@ -61,10 +61,11 @@ const FOLDERS = [
     'guest/rpc',
     'guest/sockets',
     'guest/web',
+    'guest/websockets',
     'host',
+    'isolate',
   ],
-  ...['guest/websockets', 'management/deprecations', 'management/dns', 'management/http', 'management/resources'],
-  ...['management/state', 'names', 's3', 'shapes', 'storage', 'usage', 'worker'],
+  ...['management', 'names', 'pool', 'protocol', 'quotas', 's3', 'services', 'shapes', 'storage', 'usage', 'worker'],
 ].map(name => join(ROOT, 'src', name));
 
 const DOCUMENT_BOUNDS = { words: 25, line: 120 };

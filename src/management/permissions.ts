@@ -19,7 +19,7 @@ export const PERMISSIONS = [
   'kv:read',
   'kv:edit',
   'cache:read',
-  /** To purge what is kept. */
+  /** To purge caches. */
   'cache:edit',
   /** Stateful objects that have stored something; to delete what they have. */
   'objects:read',

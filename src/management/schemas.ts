@@ -1,6 +1,6 @@
 /**
- * The schemas of the API: bodies are checked against them and the OpenAPI document publishes them, from this one table.
- * References are those of the document, `#/components/schemas/Name`.
+ * The schemas of the API: bodies are checked against them and the OpenAPI document publishes them, from this one table. References point into the document,
+ * `#/components/schemas/Name`.
  */
 
 import type { NamedBinding } from '../bindings/binding.js';

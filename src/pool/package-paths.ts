@@ -83,9 +83,9 @@ function libraryFolder(name: string, from = ownFolder()): string {
 }
 
 /**
- * The `node_modules` in which an import finds the library as a link, as pnpm and workspaces install packages: the permission model refuses to
- * resolve a link that it may not read. The whole folder is allowed and not the link alone, since the model of Node 20 to 26 loses a path that is a
- * prefix of another one (`acorn` beside `acorn-walk`).
+ * The `node_modules` in which an import finds the library as a link, as pnpm and workspaces install packages: the permission model refuses to resolve a link
+ * that it may not read. The whole folder is allowed and not the link alone. The model of Node 20 to 26 loses a path that is a prefix of another one (`acorn`
+ * beside `acorn-walk`).
  */
 function linksTo(name: string, from: string): string[] {
   const path = foundAt(name, from);

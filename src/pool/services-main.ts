@@ -8,7 +8,7 @@ const notices = new Notices();
 // The applications warn of missing layers: each of them, once, also those that come later.
 const walls = new EngineWalls(undefined, () => {}, notices.setSqlSandbox);
 const onOptions = (options: unknown): void => {
-  const { sandbox } = options as { readonly sandbox?: SandboxOption }; // those of a host, which has checked them
+  const { sandbox } = options as { readonly sandbox?: SandboxOption }; // these are options of a host, which has checked them
   if (sandbox !== undefined) walls.use(sandbox);
 };
 await serveDirectory({ walls, onOptions, notices });

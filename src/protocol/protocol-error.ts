@@ -7,5 +7,5 @@ export class ProtocolError extends Error {
 export function asProtocolError(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error;
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return new ProtocolError(`What it sent could not be handled: ${text}`, { cause: error });
+  return new ProtocolError(`The message could not be handled: ${text}`, { cause: error });
 }

@@ -8,7 +8,7 @@
 /** How long after one such replacement the next one has it: at first, and at most. Each time it is twice as long. */
 const FIRST_WAIT_MS = 60_000;
 const LONGEST_WAIT_MS = 3_600_000;
-/** So many invocations in a row within the limit, and the wait is the first one again. */
+/** After this many invocations in a row within the limit, the first wait applies again. */
 const SOUND_INVOCATIONS = 100;
 
 export class ColdStarts {

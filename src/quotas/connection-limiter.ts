@@ -3,10 +3,9 @@
  * rule 7). More attempts wait in order; when everything open is idle while attempts wait, the least recently used
  * connection is canceled.
  *
- * p-queue holds the attempts that wait and lru-cache the order of use of what is open. Neither is made before there is
- * something to put in order: the queue with the first attempt that finds no room, the order of use with the second
- * connection that is open at the same time. A call alone needs neither, and as a task of a queue it would cost 3 us more,
- * and 4 us more to make both (Node 20.20), where all of its accounting here takes 1 us.
+ * p-queue holds the waiting attempts and lru-cache the order of use of open connections. Neither is made before there is something to put in order: the queue
+ * with the first attempt that finds no room, the order of use with the second connection that is open at the same time. A single call needs neither. As a task
+ * of a queue it would cost 3 us more, and 4 us more to make both (Node 20.20), while all of its accounting here takes 1 us.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -103,8 +102,7 @@ export class ConnectionLimiter {
   }
 
   /**
-   * A connection at once, or undefined when it has to wait: then call {@link open}. The way for the hot path, as it
-   * makes no promise.
+   * A connection at once, or undefined when it must wait: then call {@link open}. The way for the hot path, as it makes no promise.
    *
    * @throws EdgeError the one given to {@link close}
    */
@@ -127,13 +125,13 @@ export class ConnectionLimiter {
     return this.tryOpen() ?? (await this.#wait(signal));
   }
 
-  /** Something goes on with what is open, which is no read or write of one connection, until the function returned is called. */
+  /** Open connections are used, by something other than a read or write of one connection, until the returned function is called. */
   use(): () => void {
     this.#slots.operations(1);
     return () => this.#slots.operations(-1);
   }
 
-  /** The invocation is over: cancels what is open, refuses what waits and all that comes, with the same error. */
+  /** The invocation is over: cancels open connections, and refuses waiting and later attempts, with the same error. */
   close(error?: EdgeError): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -162,7 +160,7 @@ export class ConnectionLimiter {
 
   #orderOfUse(): LRUCache<OpenConnection, true> {
     if (this.#recency === undefined) {
-      // It holds what is open, so nothing is evicted. A bound of entries would reserve room for all of them.
+      // It holds open connections, so nothing is evicted. A bound of entries would reserve room for all of them.
       this.#recency = new LRUCache({ maxSize: Number.MAX_SAFE_INTEGER, sizeCalculation: () => 1 });
       for (const connection of this.#open) this.#recency.set(connection, true);
     }
@@ -236,7 +234,7 @@ export class ConnectionLimiter {
 export interface Connection {
   /** The error of the cancelation, once there was one. */
   readonly error: EdgeError | undefined;
-  /** Called once when the connection is canceled, with the error: to end what goes on below it. */
+  /** Called once when the connection is canceled, with the error: it ends the work that uses the connection. */
   onCanceled: ((error: EdgeError) => void) | undefined;
   /** The head of the answer is there. With `release: 'headers'` this frees the slot. @throws EdgeError when canceled */
   answered(): void;
@@ -246,9 +244,7 @@ export interface Connection {
   /** Bytes of the request are on their way. Call `endWrite` when they are taken. @throws EdgeError when canceled */
   beginWrite(): void;
   endWrite(): void;
-  /**
-   * Called when the body has been read or canceled, when there is none, or when the request failed. May be called at any time, and again.
-   */
+  /** Called when the body has been read or canceled, when the answer has no body, or when the request failed. May be called at any time, and again. */
   close(): void;
 }
 

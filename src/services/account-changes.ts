@@ -1,4 +1,4 @@
-/** What an application has changed of an account that all applications on the storage have to follow: they are one host to it. */
+/** A change of an account by one application, which all applications on the storage must follow: they are one host to it. */
 import { EdgeError } from '../quotas/errors.js';
 import { decodeValue, encodeValue } from './remote/values.js';
 
@@ -13,7 +13,7 @@ export interface NumberedChange {
   readonly change: AccountChange;
 }
 
-/** What an application is told that connects again. */
+/** The changes that an application receives when it connects again. */
 export interface MissedChanges {
   readonly changes: readonly NumberedChange[];
   /** The last there is. */
@@ -22,7 +22,7 @@ export interface MissedChanges {
   readonly isPartial: boolean;
 }
 
-/** A change as one application is told of it. */
+/** A change as one application receives it. */
 export interface ToldChange extends NumberedChange {
   /** It has made the change itself. */
   readonly isOwn: boolean;

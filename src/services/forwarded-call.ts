@@ -7,10 +7,10 @@ import { bodyOf, OutgoingCall } from './remote/outgoing-call.js';
 import { sendBody } from './remote/send-body.js';
 
 export interface ForwardedAnswer {
-  /** 101: the call has opened a WebSocket, and its bodies are those of that. */
+  /** 101: the call has opened a WebSocket, and its bodies carry the messages of that. */
   readonly status: number;
   readonly head: string;
-  /** Undefined when there is none. */
+  /** Undefined without a body. */
   readonly body: ServiceBody | undefined;
 }
 

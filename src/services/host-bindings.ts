@@ -51,7 +51,7 @@ export class HostBindings {
   readonly #remote: RemoteServices | undefined;
 
   /**
-   * @param place what is answered elsewhere
+   * @param place the bindings that are answered elsewhere
    * @throws TypeError or RangeError for an option of the host that a row refuses
    */
   constructor(registry: BindingRegistry, host: BindingHost, { isHere = () => true, common, link }: BindingsPlace = {}) {
@@ -71,7 +71,7 @@ export class HostBindings {
     }
   }
 
-  /** The services that a function may call, by number: those of every function, and those that it is bound to. */
+  /** The services that a function may call, by number: the services of every function, and the ones that it is bound to. */
   services(context: Common<FunctionContext>, bound: readonly ConfiguredBinding[]): FunctionServices {
     const entries = new Map<number, ServiceEntry>();
     for (const row of this.registry.implicit.filter(this.isHere)) {

@@ -1,6 +1,6 @@
 /**
- * What a host uses of its storage beside the bindings: one interface for a storage in this process (local-store.ts) and for one in the services
- * process (remote/remote-store.ts).
+ * The operations of a host on its storage beside the bindings: one interface for a storage in this process (local-store.ts) and for one in the services process
+ * (remote/remote-store.ts).
  */
 import type { AbstractLevel } from 'abstract-level';
 import type { CronClaims } from '../bindings/cron/cron-claims.js';
@@ -23,7 +23,7 @@ export interface StoreRecords extends UsageRecords {
 export type StoreDatabase = AbstractLevel<string | Buffer | Uint8Array, string, string>;
 
 /**
- * What another application has written: the keys, as texts, or undefined when it is not known which ones. Called when the batch is on the disk, after a
+ * Changes that another application has written: the keys, as texts, or undefined when it is not known which ones. Called when the batch is on the disk, after a
  * moment; and when the backend process was lost.
  */
 export type ChangeListener = (keys: readonly string[] | undefined) => void;
@@ -32,7 +32,7 @@ export interface DatabaseChanges {
   listen(database: string, listener: ChangeListener): void;
 }
 
-/** Errors are EdgeErrors; those of a storage in another process may be EDGE_SERVICES_LOST. */
+/** Errors are EdgeErrors; a storage in another process may also fail with EDGE_SERVICES_LOST. */
 export interface HostStore {
   readonly records: StoreRecords;
   /** The key that secrets in the databases are encrypted with. */
@@ -49,13 +49,13 @@ export interface HostStore {
   sublevel(name: string): Pick<Sublevel, 'get' | 'put'>;
   /** A separate database, for a part of the host that keeps many kinds of records. It is closed with the storage. */
   database(name: string): StoreDatabase;
-  /** Reports changes of databases by other applications on the storage. Undefined where there are none. */
+  /** Reports changes of databases by other applications on the storage. Undefined where no other application can write. */
   readonly changes?: DatabaseChanges;
   /** Locks that all applications on the storage share. Undefined where there are no others. */
   readonly locks?: Locks;
   /** Whether the database was ever used. */
   hasDatabase(name: string): Promise<boolean>;
-  /** What the account has stored. It waits while an account of this id is being removed. */
+  /** The stored bytes and objects of the account. It waits while an account of this id is being removed. */
   stored(account: string): Promise<StoredSum>;
   /** Like `Storage.removeAccount()`. */
   removeAccount(account: string, steps: RemovalSteps): Promise<{ readonly deleted: Promise<void> }>;

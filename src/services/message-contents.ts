@@ -24,7 +24,7 @@ export enum News {
   /** And its calls are traced. */
   BegunTraced = 1,
   Over = 2,
-  /** There is none of this id. */
+  /** No invocation has this id. */
   Unknown = 3,
   /** It is being ended: a call for whose answer its isolate stands still is given up. */
   Closing = 4,
@@ -57,7 +57,7 @@ export function parseDatabaseChange(text: string): DatabaseChange {
   return JSON.parse(text); // written by the services
 }
 
-/** What an application says of itself. */
+/** The greeting of an application. */
 export interface ApplicationHello {
   readonly connectionSlotRelease: ConnectionSlotRelease;
   /** Rows of the registry that are answered in the application, by number. */
@@ -69,7 +69,7 @@ export interface ApplicationHello {
   readonly keepsUsage: boolean;
   /** The last change of accounts that it knows; undefined for one that begins. */
   readonly seenChange: number | undefined;
-  /** Bounds of what is held for all accounts together, in bytes. */
+  /** Bounds of the bytes held for all accounts together. */
   readonly heapBytes: number;
   readonly bufferBytes: number;
 }

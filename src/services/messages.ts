@@ -34,7 +34,7 @@ export enum ServicesOpens {
   /** An account has changed: changesText() of ToldChange. Answered when this application has followed. */
   AccountChanged = 5,
   /**
-   * The application that removes an account is gone: this one is to remove what is kept beside the data of the account. JSON of RemovalStep. Answered
+   * The application that removes an account is gone: this one must remove the account's data that is kept beside the storage. JSON of RemovalStep. Answered
    * when it has.
    */
   RemovalLeft = 6,
@@ -42,7 +42,7 @@ export enum ServicesOpens {
   TraceBegins = 7,
 }
 
-/** Kinds of the signals of the application. The id is 0, or that of the exchange where the signal is about one. */
+/** Kinds of the signals of the application. The id is 0, or the exchange's where the signal is about one. */
 export enum ApplicationSignal {
   /** The result of the option that is called when a body was read, for the exchange. It comes before the end of the body. */
   Trailer = 1,
@@ -84,6 +84,6 @@ export enum ServicesSignal {
   TraceEnds = 6,
   /** Another application has changed a database: JSON of DatabaseChange. */
   DatabaseChanged = 7,
-  /** What the backend process says of itself: JSON of Notice. */
+  /** A report of the backend process about itself: JSON of Notice. */
   Notice = 8,
 }

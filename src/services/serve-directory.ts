@@ -9,7 +9,7 @@ import { runServices } from './process/run-services.js';
 import type { Notices } from './server/notices.js';
 import { Services } from './server/services.js';
 
-/** What a directory is served with. */
+/** The dependencies of a served directory. */
 export interface ServedWith {
   /** Around the processes that the services start. */
   readonly walls: ProcessWalls;

@@ -2,9 +2,9 @@
 
 export interface ServedNamesList {
   readonly exact: readonly string[];
-  /** Of `*.example.com`: `example.com`. */
+  /** For `*.example.com`: `example.com`. */
   readonly below: readonly string[];
-  /** Of `*example.com`: how a name ends. */
+  /** For `*example.com`: how a name ends. */
   readonly endings: readonly string[];
 }
 

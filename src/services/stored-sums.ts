@@ -1,4 +1,4 @@
-/** What accounts have stored, by the sums that the storage keeps in its records. */
+/** The stored data of accounts, by the sums in the storage's records. */
 
 import { parseSum } from '../storage/records/counts.js';
 import { recordKeys } from '../storage/records/record-keys.js';

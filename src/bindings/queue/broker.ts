@@ -1,6 +1,6 @@
 /**
  * The interface of queues for the deliverers of messages and for administration: asynchronous methods with plain values, so that the queues may be in another
- * process. Claims are made here and nowhere else: only one receiver of a queue has a message at a time. of all who receive from a queue, each message has one.
+ * process. Claims are made here and nowhere else: only one receiver of a queue has a message at a time.
  */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';

@@ -1,5 +1,5 @@
 /**
- * A hibernatable WebSocket whose other end is in this host: code of a function, or of the application. code of a function, or of the application. Each end
+ * A hibernatable WebSocket whose other end is in this host: code of a function, or of the application. Each end
  * takes messages of the other one at once, and keeps them until they are read.
  */
 

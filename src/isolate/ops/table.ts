@@ -274,8 +274,8 @@ export enum CompressFormat {
 }
 
 /**
- * The head of an answer: a function writes it in a moment, and the host checks and sends it header by header, which takes far longer, while everyone else
- * waits. node:http takes this many headers of a request, too.
+ * The head of an answer: a function writes it in a moment, and the host checks and sends it header by header. That takes far longer, while everyone else waits.
+ * node:http takes this many headers of a request, too.
  */
 export const MAX_REPLY_HEAD_CHARACTERS = 128 * 1024;
 export const MAX_REPLY_HEADERS = 2000;

@@ -32,7 +32,7 @@ export interface GateRoom {
 
 export interface RoomShortage {
   readonly code: EdgeErrorCode;
-  /** Goes on "Cannot start an isolate of account "a": ". */
+  /** Completes "Cannot start an isolate of account "a": ". */
   readonly text: string;
 }
 

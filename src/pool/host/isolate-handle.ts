@@ -64,7 +64,7 @@ export interface InvocationPort extends ExchangeListener {
   onPong(reading: readonly number[]): void;
   /** The services have got a call of it, and ask whether it is open. */
   onServicesAsk?(): boolean;
-  /** The invocation has ended in the isolate. `flags` are those of {@link DoneFlag}. */
+  /** The invocation has ended in the isolate. `flags` are a {@link DoneFlag} set. */
   onDone(cpuMs: number, peakBytes: number, flags: number): void;
   /** Somebody waits for its answer. */
   readonly isUnanswered?: boolean;
@@ -88,8 +88,8 @@ const MAX_FAILURE_BYTES = 128 * 1024;
 /** An isolate with more closed invocations that do not end has stopped listening and is ended. */
 const MAX_CLOSING = 1024;
 /**
- * How long an invocation may take to confirm that it was closed: longer than a running turn of another invocation, and short enough that an isolate
- * which was taken over cannot keep invocations open.
+ * How long an invocation may take to confirm that it was closed: longer than a running turn of another invocation, and short enough that a compromised isolate
+ * cannot keep invocations open.
  */
 const CLOSE_WITHIN_MS = 30_000;
 
@@ -161,10 +161,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.#share?.account;
   }
 
-  /**
-   * Counts an isolate that has loaded nothing yet to an account. False if it has sent something already, as only a hostile one does: then it has to
-   * be ended.
-   */
+  /** Counts an isolate that has loaded nothing yet to an account. False if it has sent something already, as only a hostile one does: then it must be ended. */
   assign(share: HostShare): boolean {
     if (share === this.#share) return true;
     if (this.isBusy || !this.#channel.assign(share)) return false;
@@ -181,7 +178,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.isUsable && !this.#isLeaving;
   }
 
-  /** It has so many unread bytes that sending more would only take memory. */
+  /** Its unread bytes are so numerous that sending more would only take memory. */
   get isBacklogged(): boolean {
     return this.#channel.unwrittenBytes > MAX_UNREAD_BYTES;
   }
@@ -195,7 +192,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.#isLoading || this.#invocations.size > 0;
   }
 
-  /** Takes no new invocations, because the cell may end soon; open ones go on. */
+  /** Takes no new invocations, because the cell may end soon; open ones continue. */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -209,7 +206,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#reportGone();
   }
 
-  /** What the isolate has moved, and how often it has called, on a connection that this process does not read. */
+  /** The bytes and calls of the isolate on a connection that this process does not read. */
   movedElsewhere(bytes: number, calls: number): void {
     this.elsewhereBytes += bytes;
     this.claims.called(calls);
@@ -226,7 +223,7 @@ export class IsolateHandle implements ChannelOwner {
   /** The isolate asks for a connection to the services, since its own has ended. Set with its function, for one time. */
   reconnect: ((exchange: Exchange) => void) | undefined;
 
-  /** The services send the rest of a body that the isolate passes on as that of the invocation. */
+  /** The backend process sends the rest of a body that the isolate passes on as the body of the invocation. */
   spliced(invocation: number, exchange: Exchange): void {
     this.#guard(() => this.#crossSplices().arrived(invocation, exchange));
   }
@@ -552,8 +549,8 @@ export class IsolateHandle implements ChannelOwner {
     this.#doneLater.clear();
     this.#invocations.clear();
     this.#closing.clear();
-    // A turn without invocation is that of the start-up or, once there have been invocations, of work that one of them left behind: if only one is open,
-    // that one.
+    // A turn without invocation belongs to the start-up or, once there have been invocations, to work that one of them left behind: if only one is open, that
+    // one.
     const isLeftBehind = reason === 'startup';
     // The other invocations of the isolate have not used up their own time or memory.
     const isShared = isLeftBehind || ((reason === 'cpu' || reason === 'memory') && invocation > 0);

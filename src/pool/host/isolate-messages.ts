@@ -1,4 +1,4 @@
-/** Parses the messages of an isolate. An isolate may have been taken over: every field is checked. */
+/** Parses the messages of an isolate. An isolate may be compromised: every field is checked. */
 
 import {
   HANDLERS,
@@ -85,7 +85,7 @@ function parseObject(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // Falls through: what is not JSON is malformed like what is not an object.
+    // Falls through: text that is not JSON is as malformed as JSON that is no object.
   }
   throw new ProtocolError('A message is not a JSON object');
 }

@@ -4,7 +4,7 @@
  */
 import type { LeaseEnd } from '../cell/thread-pool.js';
 
-/** A thread that was ended for its usage may go on for this long, and abort the cell. */
+/** A thread that was ended for its usage may run for this long, and abort the cell. */
 const AFTERMATH_MS = 5000;
 
 export class OomAttribution {

@@ -88,7 +88,7 @@ export class ProcessCell implements Cell {
   /** The process has its descriptors. */
   #isOpen = false;
   #lastWords: CellLastWords | undefined;
-  /** Undefined before the cell was moved to it, and if there is none. */
+  /** Undefined before the cell was moved to its control group, and for a cell without one. */
   #cgroup: CellCgroup | undefined;
   #isRemoved: Promise<void> = Promise.resolve();
   #isClosing = false;
@@ -380,7 +380,7 @@ export class ProcessCell implements Cell {
       },
       () => {
         if (this.#cgroup?.isEndedByMemory === true) this.#killReason ||= 'out of memory: the kernel ended the cell';
-        // The wrapper may have ended by itself; without one, processes that the cell has started may go on.
+        // The wrapper may have ended by itself; without a control group, processes that the cell has started may still run.
         if (this.#cgroup !== undefined) this.#isRemoved = this.#cgroup.remove();
       },
     ];

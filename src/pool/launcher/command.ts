@@ -11,17 +11,17 @@ import type { Ending } from './messages.js';
 /** Rounds in which all processes of a cell are stopped before they are ended: one that forks meanwhile is met in the next. */
 const MAX_STOP_ROUNDS = 32;
 /**
- * All of a cell's environment: one setting of the C library, which reads it from nowhere else, and nothing of the host's. Otherwise each thread that
- * starts beside others gets an arena of its own for allocations, and keeps what lies between those that stay: 0.65 MB an idle isolate (measured on
- * Node 20.20). With two arenas threads seldom wait for each other, since each keeps small blocks of its own.
+ * All of a cell's environment: one setting of the C library, which reads it from nowhere else, and nothing of the host's. Otherwise each thread that starts
+ * beside others gets an arena of its own for allocations, and keeps the gaps between lasting ones. That costs 0.65 MB an idle isolate (measured on Node 20.20).
+ * With two arenas threads seldom wait for each other, since each keeps small blocks of its own.
  */
 export const CELL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2' } as const;
 /** Longer than a wrapper takes to notice that the cell has ended. */
 const LOOK_AGAIN_MS = 1000;
 
 /**
- * Starts a command with nothing of this process's environment, in this package's folder. `stdio` are its descriptors from 0 on; the filter of system calls goes
- * on one behind them, which bubblewrap closes before the command starts.
+ * Starts a command with nothing of this process's environment, in this package's folder. `stdio` are its descriptors from 0 on; the filter of system calls is
+ * passed one behind them, which bubblewrap closes before the command starts.
  */
 export function startCommand(
   [program = '', ...args]: readonly string[],
@@ -34,11 +34,11 @@ export function startCommand(
       cwd: ownFolder(),
       env: CELL_ENVIRONMENT,
       stdio: all,
-      // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished what runs.
+      // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished its work.
       detached: process.platform !== 'win32',
     });
   const child = wholeSpawn(all.length, start);
-  // A wrapper that is killed while it starts the command leaves a helper behind, which waits for it for ever and holds the descriptors.
+  // A wrapper that is killed while it starts the command leaves a helper behind, which waits for it indefinitely and holds the descriptors.
   child.once(
     'exit',
     guarded((_code: number | null, name: NodeJS.Signals | null) => {
@@ -58,9 +58,9 @@ export interface Killable {
 }
 
 /**
- * A wrapper waits for the cell and ends after it: it is the cell that is ended, so that nothing is left when the wrapper has exited. The wrapper
- * is stopped meanwhile, or it could start the cell between the look at its children and its own end. Until it has exited it is looked at
- * again: what was found may have been a helper of its own.
+ * A wrapper waits for the cell and ends after it: it is the cell that is ended, so that nothing is left when the wrapper has exited. The wrapper is stopped
+ * meanwhile, or it could start the cell between the look at its children and its own end. Until it has exited it is looked at again: the process found first
+ * may have been a helper of the wrapper.
  */
 export function killTree(child: Killable, ending: Ending): void {
   const { pid, exitCode, signalCode } = child;

@@ -1,5 +1,5 @@
 /**
- * The launcher: starts the processes of cells for an application, since fork() copies the page tables of who calls it, and stops it meanwhile. It hands the
+ * The launcher: it starts the processes of cells for an application, since fork() copies the page tables of its caller, and stops it meanwhile. It hands the
  * application's ends of their descriptors back, reports how they end, and ends with the application, and they with it.
  */
 import type { ChildProcess } from 'node:child_process';
@@ -29,7 +29,7 @@ interface Launched {
 const launched = new Map<number, Launched>();
 const inherited = new Map<number, Socket[]>();
 const waiting: Waiting[] = [];
-/** Sockets of the one before are on their way: those of another one would wait, and what their processes print would be read here. */
+/** Sockets of an earlier command are on their way: the sockets of another one would wait, and the output of their processes would be read here. */
 let isSending = false;
 let isEnding = false;
 

@@ -1,7 +1,7 @@
 /**
- * Has cells started by a small process of our own. fork() copies the page tables of who calls it and stops its main thread until the program runs: 12 ms
- * for an application with 200 MB, 32 ms for one with 800 (Node 20.20). One launcher for all hosts of a process, from the first few cells on; it
- * ends when no host is left, and with the application.
+ * Has cells started by a small process of our own. fork() copies the page tables of its caller and stops its main thread until the program runs. That takes 12
+ * ms for an application with 200 MB, 32 ms for one with 800 (Node 20.20). One launcher for all hosts of a process, from the first few cells on; it ends when no
+ * host is left, and with the application.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +26,7 @@ const FLAGS = [
 ];
 /** Cells that an application starts itself before it has a launcher, which takes memory for as long as it lives. */
 const FIRST_CELLS = 4;
-/** It ends when it has had nothing to do for so long. */
+/** It ends when it has had nothing to do for this long. */
 const IDLE_MS = 60_000;
 /** A launcher that has not started or ended a command by then, or has not ended itself, is stuck: it is ended with its cells. */
 const ANSWERS_WITHIN_MS = 20_000;
@@ -248,7 +248,7 @@ export class Launcher {
     return text;
   }
 
-  /** Wrapped cells have ended with it. Others would go on. */
+  /** Wrapped cells have ended with it. Cells without a wrapper would continue. */
   #lost(child: ChildProcess): void {
     if (this.#child !== child) return;
     clearTimeout(this.#idle);
@@ -276,7 +276,7 @@ export function useLauncher(): Launcher {
   return shared;
 }
 
-/** The cells of who calls it have ended. Resolves, for the last one, when the launcher has ended. */
+/** The cells of one host have ended. Resolves, for the last one, when the launcher has ended. */
 export async function releaseLauncher(): Promise<void> {
   users--;
   if (users === 0) await shared.close();

@@ -134,9 +134,9 @@ function fileBytes(path: string, seen: Set<string>): number {
 }
 
 /**
- * Memory of the process, with its proportional part of shared memory: the sum over all processes is what they take of the machine. Takes about 0.5 ms,
- * and waits while a thread of the process, which may have to wait for a processor itself, changes what is mapped: another thread reads it. Undefined if
- * the process is gone or not readable.
+ * Memory of the process, with its proportional part of shared memory: the sum over all processes is their memory on the machine. It takes about 0.5 ms, and
+ * waits while a thread of the process changes its mappings, which may itself wait for a processor: another thread reads it. Undefined if the process is gone or
+ * not readable.
  */
 export async function proportionalBytes(pid: number): Promise<number | undefined> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1').catch(() => '');

@@ -1,13 +1,12 @@
 /**
- * The system calls of a cell, as a seccomp filter. An allow list: what Node, V8, libuv and libc call while cells serve functions, recorded
- * on Node 20, 24 and 26, with what the C library calls in their place on other machines and kernels, and what `setpriv` calls behind the
- * filter to become the cell's user. Sockets are inherited and none is made; memory and threads are of this process alone.
+ * The system calls of a cell, as a seccomp filter. An allow list: the calls of Node, V8, libuv and libc while cells serve functions, recorded on Node 20, 24
+ * and 26. It also has the calls that the C library uses instead on other machines and kernels, and the calls with which `setpriv` becomes the cell's user
+ * behind the filter. Sockets are inherited and none is made; memory and threads are of this process alone.
  *
- * What is not allowed fails with EPERM, and does not end the process: a Node that comes to ask for a new call then goes the way it goes on
- * an older kernel, while ending every cell of every account would be an outage. An attacker gains nothing by the difference. Calls that
- * are newer than the common numbering fail with ENOSYS, which libraries take for an older kernel: `clone3`, whose flags a filter cannot
- * see, becomes `clone` in this way, and `io_uring` becomes `epoll`. Code for another machine (32-bit calls, x32) is never Node's: it ends
- * the process.
+ * A call that is not allowed fails with EPERM, and does not end the process: a Node that makes a new call then behaves as on an older kernel, while ending
+ * every cell of every account would be an outage. An attacker gains nothing by the difference. Calls that are newer than the common numbering fail with ENOSYS,
+ * which libraries take for an older kernel: `clone3`, whose flags a filter cannot see, becomes `clone` in this way, and `io_uring` becomes `epoll`. Code for
+ * another machine (32-bit calls, x32) is never Node's: it ends the process.
  */
 import { BpfProgram, SECCOMP_DATA } from './bpf.js';
 import type { ArgumentCheck, SystemCallRules } from './rules.js';
@@ -46,7 +45,7 @@ export const ALLOWED: readonly SystemCall[] = [
   'ppoll',
   'eventfd2',
   'pipe2',
-  // Files by name: only those of the package exist, and no others may be opened
+  // Files by name: only the package's files exist, and no others may be opened
   'access',
   'faccessat',
   'stat',
@@ -182,7 +181,7 @@ export function cellFilter(
   program.load(SECCOMP_DATA.architecture);
   program.unlessEqual(AUDIT_ARCHITECTURES[architecture], 'foreign');
   program.load(SECCOMP_DATA.number);
-  // No machine has numbers as large as those of x32.
+  // No machine has numbers as large as the ones of x32.
   program.unlessAtLeast(X32_BIT, 'native');
   program.label('foreign');
   program.return(ACTIONS.kill);

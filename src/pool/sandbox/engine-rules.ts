@@ -1,4 +1,4 @@
-/** The rules of engines of SQL: those of cells, and the files of one folder. */
+/** The rules of engines of SQL: the rules of cells, and the files of one folder. */
 import { fileURLToPath } from 'node:url';
 import { SQLITE_PACKAGE } from '../../bindings/sql/engine/sqlite.js';
 import { ENGINE_FLAGS } from '../../bindings/sql/lanes/engine-process.js';
@@ -16,7 +16,7 @@ const MAX_THREADS = 256;
  * at 320 MiB that are in use. Since Node 24 the 512 MiB that V8 keeps for code count too.
  */
 const MAX_DATA_BYTES = 1280 * 1024 * 1024;
-/** Files that Node's start opens to be read, and those of databases. */
+/** Files that Node's start opens to be read, and files of databases. */
 const { open: _open, openat: _openat, ...CONDITIONAL_OF_ENGINES } = CONDITIONAL;
 
 export const ENGINE_RULES: ProcessRules = {

@@ -1,6 +1,6 @@
 /**
- * The walls around engines of SQL: those of cells, with a folder that they may write to. Where the application is root, each account has a user for its engines
- * while it has any: its folder is given to that user, and taken back when the last of them has ended.
+ * The walls around engines of SQL: the walls of cells, with a folder that they may write to. Where the application is root, each account has a user for its
+ * engines while it has any: its folder is given to that user, and taken back when the last of them has ended.
  */
 import { lchownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -101,7 +101,7 @@ export class EngineWalls implements ProcessWalls {
         if (isCounted) this.#leave(sandbox, home);
         isCounted = false;
       });
-      // Its pipes close when nothing of it runs any more: the process that keeps the walls may be killed before what is behind them.
+      // Its pipes close when nothing of it runs any more: the process that keeps the walls may be killed before the processes behind them.
       child.once('close', leave);
       child.once(
         'error',
@@ -153,7 +153,7 @@ function rankOf(option: SandboxOption): number {
   return option === 'strict' ? 2 : option === 'off' ? 0 : 1;
 }
 
-/** Without a user of its own an engine has that of the application, which may have given the folder away when it was started with other layers. */
+/** Without a user of its own an engine has the application's user, which may have given the folder away when it was started with other layers. */
 function give(folder: string, id: number | undefined): void {
   if (id !== undefined) own(folder, id, id);
   else if (process.geteuid?.() === 0) takeBack(folder);

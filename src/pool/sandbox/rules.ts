@@ -1,6 +1,6 @@
 /**
- * What a kind of process may read, write and call, and within which limits: the one description by which walls are made. Cells and the engines of SQL each have
- * one; what a wall is made of, programs or calls of our own, is not its concern.
+ * The files, system calls and limits of a kind of process: the one description by which walls are made. Cells and the
+ * engines of SQL each have one. A wall's parts, programs or calls of our own, are not its concern.
  */
 import type { Library } from '../package-paths.js';
 import type { SystemCall } from './system-calls.js';

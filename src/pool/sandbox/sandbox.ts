@@ -1,7 +1,7 @@
 /**
- * The operating system's wall around a cell (rule R29): a root with nothing in it, a filter of system calls, namespaces and a user of its
- * own, no privileges, no core dumps. Made with programs of the system, as far as the system allows it: the best wall with which Node starts
- * and finds this package. What there is is tried out once in a process's life.
+ * The operating system's wall around a cell (rule R29): a root with nothing in it, a filter of system calls, namespaces and a user of its own, no privileges,
+ * no core dumps. Made with programs of the system, as far as the system allows it: the best wall with which Node starts and finds this package. The available
+ * layers are tried out once in a process's life.
  */
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,7 @@ import {
 import { type IdRange, UserIds } from './user-ids.js';
 import { type Wall, wallsFor } from './walls.js';
 
-/** A mode, or a command of the owner's own that goes before that of each cell. */
+/** A mode, or a command of the owner's own that goes before each cell's command. */
 export type SandboxOption = SandboxMode | { readonly command: readonly string[] };
 
 export interface Sandbox {

@@ -36,7 +36,7 @@ export interface Inmate<Child extends SpawnedProcess = SpawnedProcess> {
 
 /** Where a process belongs that is not alone in it. */
 export interface ProcessPlace {
-  /** Its user, which its owner takes and gives back. */
+  /** Its user, which its owner takes and releases. */
   readonly id: number | undefined;
   /** The folder that it may write to. */
   readonly folder: string;
@@ -83,8 +83,7 @@ export function spawnBehind(
 }
 
 /**
- * Has a command started by the launcher, or starts it here when there is none. Sockets among its descriptors are the last of them, and are not the
- * caller's any more.
+ * Has a command started by the launcher, or starts it here without one. Sockets among its descriptors are the last of them, and are not the caller's any more.
  */
 export function launchBehind(
   launcher: Launcher | undefined,
@@ -121,7 +120,7 @@ export function launchBehind(
   }
 }
 
-/** The command behind the sandbox, for a user of its own if there are any, until `release`, or for that of its place. */
+/** The command behind the sandbox. Until `release` it has a user of its own if any is free, or the user of its place. */
 function compose(
   sandbox: Sandbox,
   command: readonly string[],

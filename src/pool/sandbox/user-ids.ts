@@ -84,9 +84,9 @@ export function ownRootRange(): IdRange | undefined {
 }
 
 /**
- * Numbers of one range, for the cells of this process. Hosts in other processes take other numbers: they are claimed, some hundred at a time,
- * by a socket in the system's abstract namespace, which one process can have at a time, and which is free again when it has ended, however
- * it ended. That holds for processes that share a network namespace; others begin somewhere else by chance.
+ * Numbers of one range, for the cells of this process. Hosts in other processes take other numbers: they claim some hundred at a time by a socket in the
+ * system's abstract namespace. One process can have such a socket at a time, and it is free again when that process has ended, however it ended. That holds for
+ * processes that share a network namespace; others begin somewhere else by chance.
  */
 export class UserIds {
   readonly #range: IdRange;

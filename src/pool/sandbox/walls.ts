@@ -1,7 +1,4 @@
-/**
- * The ways to wall a cell off, from the best to none, as commands that go before its own. What each needs of the system is tried out, not
- * guessed (sandbox.ts).
- */
+/** The ways to wall a cell off, from the best to none, as commands that go before its own. The requirements of each are tried out, not guessed (sandbox.ts). */
 import { execFile } from 'node:child_process';
 import { messageOf, type Programs } from './programs.js';
 import { roomArguments, withFolder } from './room.js';
@@ -46,7 +43,8 @@ export async function* wallsFor(
 ): AsyncGenerator<Wall, void> {
   const { bwrap, unshare, setpriv, newuidmap } = programs;
   if (hasFolder) {
-    // A user of its own has to own the folder, which root alone can give away and still read, and has to reach it, which it can in a root of its own.
+    // A user of its own must own the folder, which root alone can give away and still read. The user must also reach the folder, as it can in a root of its
+    // own.
     const ids = isRoot ? ownRootRange() : undefined;
     const room = bwrap && setpriv && ids && (await quietly(roomArguments([setpriv], libraries), 'root', reasons));
     if (bwrap && setpriv && ids && room) yield rootRoom(bwrap, setpriv, room, ids, []);

@@ -43,8 +43,7 @@ const INVOCATION_BYTES = 8 * 1024;
 
 /**
  * An account that has moved this many bytes waits for the event loop before it moves more. Bodies from the network wait for it anyway. Bodies that a cell has
- * joined to each other are moved by promises alone, which would hold everything else up until they end. those that a cell has joined to each other are moved by
- * promises alone, which would hold everything else up until they end.
+ * joined to each other are moved by promises alone, which would hold everything else up until they end.
  */
 const ROUND_BYTES = 256 * 1024;
 /** Bodies that continue in each round, with a chunk of up to 64 KiB each. */

@@ -16,7 +16,7 @@ import { SubrequestMeter } from '../../quotas/subrequest-meter.js';
 import type { CallTotals } from './call-totals.js';
 import type { FunctionReads } from './metered-bodies.js';
 
-/** What the accounting needs of the isolate. */
+/** The accounting's needs of the isolate. */
 export interface AccountingPort {
   /** To be answered by {@link InvocationAccounting.ponged} when everything sent before has had its turn. */
   ping(): void;
@@ -34,7 +34,7 @@ export class InvocationAccounting implements CallTotals {
   readonly #warnings: LimitWarnings;
   readonly #port: AccountingPort;
   readonly #share: HostShare | undefined;
-  /** What the calls make the host do. */
+  /** The host's work for the calls. */
   readonly work: CallWork;
   /** The same for bodies that move between the services and the isolate. */
   readonly pace: Pace;
@@ -44,7 +44,7 @@ export class InvocationAccounting implements CallTotals {
   egressReceivedBytes = 0;
   /** Connections whose body is still to be sent or to be read, by call. */
   readonly #held = new Map<number, HeldConnection>();
-  /** What waits for the isolate to have seen all that was sent to it. */
+  /** Callbacks that wait until the isolate has seen everything sent to it. */
   #pongs: ((reading: readonly number[]) => void)[] = [];
   #isClosed = false;
 
@@ -102,12 +102,12 @@ export class InvocationAccounting implements CallTotals {
   }
 
   /**
-   * The connection stays open until the function has read the body of the call's answer, or given it up (specification: Limits, rule 7).
-   * All of the body may be in the isolate long before. And until this side has sent it: the isolate's word alone frees nothing, as one that
-   * was taken over would say at once that it has read what is still being fetched.
+   * The connection stays open until the function has read the body of the call's answer, or given it up (specification: Limits, rule 7). All of the body may be
+   * in the isolate long before. And until this side has sent it: the isolate's word alone frees nothing, as a compromised one would say at once that it has
+   * read a body which is still being fetched.
    *
    * @param stop ends the sending of the body when the connection is canceled
-   * @param reads those of the function, where a connection can be open for long without any
+   * @param reads the function's reads, where a connection can be open for long without any
    */
   hold(
     call: number,
@@ -166,7 +166,7 @@ export class InvocationAccounting implements CallTotals {
       guarded(() => {
         this.#pongs.push(reading => {
           if (isStopped) return;
-          // What is found to be read stops this.
+          // A call that is being read stops this.
           for (const call of reading) this.#held.get(call)?.reads?.begin();
           if (!isStopped) check();
         });
@@ -203,7 +203,7 @@ export class InvocationAccounting implements CallTotals {
     this.meter.count(kind);
   }
 
-  /** @throws TypeError when the arguments of a call are longer than any that are in order, or dear to parse. Before they are parsed. */
+  /** @throws TypeError when the arguments of a call exceed the limit, or are too expensive to parse. Checked before parsing. */
   checkHead(method: string, argumentText: string, allowed: number): void {
     const bytes = argumentText.length * 3 <= allowed ? 0 : Buffer.byteLength(argumentText);
     if (bytes > allowed) {
@@ -218,7 +218,7 @@ export class InvocationAccounting implements CallTotals {
     this.#port.charge(ms);
   }
 
-  /** Counts what is held of a call while it runs; a negative number gives it back. */
+  /** Counts the bytes held of a call while it runs; a negative number releases them. */
   countHeld(bytes: number): void {
     this.#share?.bytes.countHeap(bytes);
   }

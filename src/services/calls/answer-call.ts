@@ -19,7 +19,7 @@ import type { InvocationAccounting } from './accounting.js';
 import type { CallTrace, CallTracer } from './call-trace.js';
 import { FunctionReads, meteredAnswer, meteredUpload } from './metered-bodies.js';
 
-/** What one function may call, by the number of the service. A number that is missing is one of no service. */
+/** The services that one function may call, by number. A missing number belongs to no service. */
 export type FunctionServices = ReadonlyMap<number, ServiceEntry>;
 
 export interface ServiceEntry {
@@ -33,11 +33,11 @@ interface CallHead {
   readonly method: string;
   readonly bodyBytes: number | undefined;
   readonly binding: string;
-  /** Parsed when the call's turn comes: what waits takes no more than its text. */
+  /** Parsed when the call's turn comes: a waiting call takes no more than its text. */
   readonly argumentText: string;
 }
 
-/** Of the records of a call that is under way: its promises, its place in the queue for a connection (measured, Node 20.20). */
+/** The records of an open call: its promises, its place in the queue for a connection (measured, Node 20.20). */
 const CALL_BYTES = 5 * 1024;
 
 /** Runs one call and answers it on its exchange; never rejects. @returns the text of the failure that it was answered with; undefined: it has succeeded */
@@ -67,7 +67,7 @@ export async function answerCall(
       continues,
       usesConnection,
     } = methodOf(definition, head.method);
-    // First, so that calls of what is not there are not without end.
+    // Count before the lookup, so that calls to unknown bindings are limited too.
     if (continues !== true) accounting.countCall(definition.subrequest);
     if (usesConnection === true) used = accounting.gate.use();
     accounting.checkHead(head.method, head.argumentText, headBytes);

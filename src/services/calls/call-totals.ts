@@ -1,4 +1,4 @@
-/** What the calls of one invocation came to, for its event and for the usage of its account. */
+/** The totals of the calls of one invocation, for its event and for the usage of its account. */
 import type { LimitWarning } from '../../quotas/limit-warnings.js';
 import type { SubrequestKind } from '../../quotas/service-calls.js';
 
@@ -16,7 +16,7 @@ export interface CallTotals {
   readonly connectionsWaited: number;
 }
 
-/** Those of an invocation that has called nothing. */
+/** The totals of an invocation without calls. */
 export const NO_CALLS: CallTotals = {
   subrequests: 0,
   calls: {},

@@ -55,7 +55,7 @@ export function meteredUpload(
 }
 
 /**
- * The reads of a function from a connection that stays open while nobody uses it. The host always waits for what comes next, so it is the isolate that says
+ * The reads of a function from a connection that stays open while nobody uses it. The host itself always waits for the next bytes, so the isolate reports
  * whether function code does: when it is asked, and until something comes.
  */
 export class FunctionReads {
@@ -66,14 +66,14 @@ export class FunctionReads {
     this.#connection = connection;
   }
 
-  /** The isolate says that function code waits for what comes next. */
+  /** The isolate reports that function code waits for the next bytes. */
   begin(): void {
     if (this.#isReading) return;
     this.#isReading = true;
     this.#connection.beginRead();
   }
 
-  /** What is received, as the body of the answer. */
+  /** The received bytes, as the body of the answer. */
   metered(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     const source = body[Symbol.asyncIterator]();
     const iterator: AsyncIterator<Uint8Array> = {

@@ -1,4 +1,4 @@
-/** Connects an application to the backend process of a storage directory, and starts one where there is none. */
+/** Connects an application to the backend process of a storage directory, and starts the process when none runs. */
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,15 +22,15 @@ export interface ServicesOptions {
   readonly heapBytes?: number;
   /** Added to the nice value of this process, 0 to 19. @default 0 */
   readonly niceness?: number;
-  /** How long the process goes on when its last application has gone without closing, in milliseconds. @default 200 */
+  /** How long the process stays when its last application has gone without closing, in milliseconds. @default 200 */
   readonly graceMs?: number;
-  /** The most connections that the process has at a time: two of each application, and those of cells. @default 32,768 */
+  /** The most connections that the process has at a time: two of each application, and one for each isolate of a cell. @default 32,768 */
   readonly maxConnections?: number;
   /** How long a process may take until it accepts connections, in milliseconds. @default 30,000 */
   readonly startWithinMs?: number;
-  /** The file that runs as the process. @default that of the package */
+  /** The file that runs as the process. @default the package's file */
   readonly main?: string;
-  /** Of the package: another one is refused. @default that of the package */
+  /** The version of the package: another one is refused. @default the package's version */
   readonly version?: string;
 }
 
@@ -46,10 +46,10 @@ const LAST_LOOK_MS = 20;
 const GIVE_UP_WITHIN_MS = 1000;
 
 /**
- * Resolves with a connection to the process that has the storage directory, of whichever application has started it. Rejects with
- * EDGE_SERVICES_VERSION when that is of another version of the package, EDGE_SERVICES_START when none can be started or it does not answer,
- * EDGE_STORAGE_ACCESS when other users could have put a socket there, EDGE_NOT_SUPPORTED where there are no such sockets, and the codes with which a storage
- * cannot be opened. Rejects with the reason of `signal` when that is aborted.
+ * Resolves with a connection to the process that has the storage directory, whichever application has started it. Rejects with EDGE_SERVICES_VERSION when that
+ * process has another version of the package, and EDGE_SERVICES_START when none can be started or it does not answer. Rejects with EDGE_STORAGE_ACCESS when
+ * other users could have put a socket there, EDGE_NOT_SUPPORTED where such sockets do not exist, and the codes with which a storage cannot be opened. Rejects
+ * with the reason of `signal` when that is aborted.
  */
 export async function connectServices(options: ServicesOptions, signal?: AbortSignal): Promise<ServicesConnection> {
   const directory = await SocketDirectory.open(options.directory);
@@ -107,7 +107,7 @@ class Attempt {
     }
   }
 
-  /** Ends a process that was started for nothing, unless others use it by now: then it goes on. */
+  /** Ends a process that was started for nothing, unless others use it by now: then it stays. */
   async giveUp(): Promise<void> {
     const started = this.#started;
     this.#started = undefined;
@@ -196,7 +196,7 @@ class Attempt {
       watch.destroy();
     });
     this.#signal?.addEventListener('abort', stop);
-    // A timer may fire up to a millisecond early: what is late must not pass for a connection that was closed.
+    // A timer may fire up to a millisecond early: a late answer must not pass for a connection that was closed.
     const withinMs = Math.max(1, Math.ceil(this.#until - performance.now()) + 1);
     const line = await takeLine(watch, { maxBytes: MAX_HELLO_BYTES, withinMs });
     this.#signal?.removeEventListener('abort', stop);

@@ -4,15 +4,15 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { SocketDirectory } from './socket-directory.js';
 
-/** What is read at once of a connection that moves much. */
+/** The size of one read from a busy connection. */
 const WIDE_READ_BYTES = 256 * 1024;
 
 /** There is no process, or it is about to begin or to end. */
 const NOBODY: ReadonlySet<string> = new Set(['ENOENT', 'ECONNREFUSED', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Resolves with 'none' when no process accepts connections now, and with 'busy' when so many wait already that no other may. Rejects with
- * EDGE_SERVICES_START for other errors of the system, for example without free descriptors.
+ * Resolves with 'none' when no process accepts connections now, and with 'busy' when its queue of connections is full. Rejects with EDGE_SERVICES_START for
+ * other errors of the system, for example without free descriptors.
  *
  * @param purpose `descriptor`: nothing is read from the connection, whose descriptor another process gets; `bodies`: it moves much
  */

@@ -11,19 +11,19 @@ const MAX_NAME_CHARACTERS = 128;
 /** The connection by which an application is counted, and sees that the process is alive. It is answered with a {@link Welcome}. */
 export interface WatchHello {
   readonly kind: 'watch';
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string;
   /** A name that the application has chosen, as no other has it. */
   readonly application: string;
 }
 
-/** The control connection of an application that has a watch. What follows the line is not read here. */
+/** The control connection of an application that has a watch. The bytes behind the line are not read here. */
 export interface ApplicationHello {
   readonly kind: 'application';
   readonly application: string;
 }
 
-/** A connection that the application opens for a cell, and hands to it. What follows the line is not read here. */
+/** A connection that the application opens for a cell, and hands to it. The bytes behind the line are not read here. */
 export interface CellHello {
   readonly kind: 'cell';
   readonly application: string;
@@ -35,7 +35,7 @@ export type Hello = WatchHello | ApplicationHello | CellHello;
 
 /** The answer to a watch. The process closes the connection after it when the versions differ. */
 export interface Welcome {
-  /** Of the package of the process. */
+  /** The package version of the process. */
   readonly version: string;
   readonly pid: number;
   readonly isAccepted: boolean;
@@ -53,7 +53,7 @@ export function lineOf(value: Hello | Welcome): string {
   return `${JSON.stringify(value)}\n`;
 }
 
-/** Undefined for what is no hello. */
+/** Undefined for a line that is no hello. */
 export function parseHello(line: string): Hello | undefined {
   const { kind, version, application, connection } = fieldsOf(line);
   if (!isName(application)) return undefined;
@@ -69,7 +69,7 @@ export function parseHello(line: string): Hello | undefined {
   }
 }
 
-/** Undefined for what is no welcome. */
+/** Undefined for a line that is no welcome. */
 export function parseWelcome(line: string): Welcome | undefined {
   const { version, pid, isAccepted } = fieldsOf(line);
   if (!isName(version) || typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1) return undefined;

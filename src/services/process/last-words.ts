@@ -1,6 +1,6 @@
 /**
- * What a backend process has written to its standard error, which is a file beside its socket: the reason of its end. A pipe would reach the application
- * alone that has started it, and end with that.
+ * The exit report of a backend process, read from its standard error, which is a file beside its socket. It holds the reason of its end. A pipe would reach the
+ * application alone that has started it, and end with that.
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync, renameSync, unlinkSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
@@ -8,7 +8,7 @@ import { PRIVATE_FILE_MODE } from '../../storage/files/private-directory.js';
 import type { SocketDirectory } from './socket-directory.js';
 
 const ENDING = '.words';
-/** Of the end of the file: V8 prints why it ends before a table of the stack. */
+/** The read part at the end of the file: V8 prints why it ends before a table of the stack. */
 const MAX_READ_BYTES = 16 * 1024;
 const MAX_CHARACTERS = 2048;
 
@@ -27,7 +27,7 @@ export class LastWords {
     return new LastWords(openSync(directory.file(name + ENDING), flags, PRIVATE_FILE_MODE));
   }
 
-  /** Those of a process that answers; undefined when they are gone. */
+  /** The report of a process that answers; undefined when it is gone. */
   static of(directory: SocketDirectory, pid: number): LastWords | undefined {
     try {
       return new LastWords(openSync(directory.file(pid + ENDING), constants.O_RDONLY | constants.O_NOFOLLOW));
@@ -56,7 +56,7 @@ export class LastWords {
   }
 }
 
-/** What says most, in one line that is safe for terminals and logs. */
+/** The most informative line, made safe for terminals and logs. */
 export function summaryOf(words: string): string {
   const fatal = /^FATAL ERROR: .*$/m.exec(words)?.[0];
   return stripVTControlCharacters(fatal ?? words)
@@ -65,7 +65,7 @@ export function summaryOf(words: string): string {
     .slice(0, MAX_CHARACTERS);
 }
 
-/** In the process, when it has the storage: its words are found by its id from now on, and those of earlier ones are removed. */
+/** In the process, when it has the storage: its report is found by its id from now on, and earlier reports are removed. */
 export function keepOwnWords(directory: SocketDirectory, name: string, pid: number): void {
   const own = pid + ENDING;
   quietly(() => renameSync(directory.file(name + ENDING), directory.file(own)));

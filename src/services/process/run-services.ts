@@ -18,9 +18,9 @@ const CLOSE_WITHIN_MS = 30_000;
 const MAX_WORDS_CHARACTERS = 8192;
 const STANDARD_ERROR = 2;
 /**
- * The heap may grow to four times what is alive before the slow collector runs, as in a process without a bound of the heap. With one of 512 MiB it is
- * less than twice, and buffers of bodies count, too: while bodies of 64 MB came and went, the collector ran every 11 MB, and its threads used more
- * processor time than everything else (measured, Node 20.20).
+ * The heap may grow to four times its live size before the slow collector runs, as in a process without a bound of the heap. With one of 512 MiB it is less
+ * than twice, and buffers of bodies count, too: while bodies of 64 MB came and went, the collector ran every 11 MB, and its threads used more processor time
+ * than everything else (measured, Node 20.20).
  */
 const HEAP_GROWTH = '--heap-growing-percent=300';
 
@@ -39,7 +39,7 @@ export async function runServices(createServer: CreateServer): Promise<void> {
   process.on('unhandledRejection', endWithWords);
   // Ctrl-C and the end of a terminal end the applications, and their end ends this one.
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
-  // A service manager sends it to all processes at once, and the applications still finish what runs.
+  // A service manager sends it to all processes at once, and the applications still finish their work.
   process.on('SIGTERM', () => {
     if (life === undefined) process.exit(0);
     life.endSoon();
@@ -91,7 +91,7 @@ async function end(directory: SocketDirectory, services: ServicesServer): Promis
   process.exit(0);
 }
 
-/** Nothing is known of what the services hold, so nothing is closed: what was acknowledged is on disk. */
+/** The state of the services is unknown, so nothing is closed: acknowledged writes are on disk. */
 function endWithWords(error: unknown): void {
   const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
   say(`Uncaught ${words.slice(0, MAX_WORDS_CHARACTERS)}\n`);

@@ -20,13 +20,13 @@ const EXIT_WITHIN_MS = 500;
 const LEAVE_WITHIN_MS = 10_000;
 
 export interface ConnectionEvents {
-  /** The process has ended, or the connection to it: whatever was under way over it has failed. Once, and not after `close()`. */
+  /** The process has ended, or the connection to it: all in-flight calls over it have failed. Once, and not after `close()`. */
   onLost(detail: string): void;
-  /** It has not answered for so many milliseconds. Called again with each second that goes on so, and with 0 when it answers again. */
+  /** It has not answered for this many milliseconds. Called again with each further second, and with 0 when it answers again. */
   onSilent(ms: number): void;
 }
 
-/** What {@link connectServices} has when a process has accepted the application. */
+/** The result of {@link connectServices} when a process has accepted the application. */
 export interface AcceptedConnection {
   readonly directory: SocketDirectory;
   readonly application: string;
@@ -41,7 +41,7 @@ export interface AcceptedConnection {
 export class ServicesConnection {
   /** The name under which the process knows this application. */
   readonly application: string;
-  /** Of the process. */
+  /** The id of the process. */
   readonly pid: number;
   /** The control connection. Nothing was read from it; it is to be read by one reader for as long as it lives. */
   readonly control: Socket;

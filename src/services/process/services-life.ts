@@ -1,4 +1,4 @@
-/** What a backend process does while it has the storage: it accepts connections, counts applications, and ends after the last. */
+/** The life of a backend process while it has the storage: it accepts connections, counts applications, and ends after the last. */
 import { unlinkSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import process from 'node:process';
@@ -76,7 +76,7 @@ export class ServicesLife {
     this.#awaitFirst();
   }
 
-  /** Ends after the last application without waiting for another, so now when there is none. */
+  /** Ends after the last application without waiting for another, so now when no application is connected. */
   endSoon(): void {
     this.#endsAtOnce = true;
     if (this.#applications.size === 0) this.#end();

@@ -7,23 +7,23 @@ import type { ServicesConnection } from './services-connection.js';
 /** The wait before a start after one that failed, or after a process that lived for less than {@link STEADY_MS}; the first is at once. */
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 10_000;
-/** A process that was up can be up again: what waits for it is not to wait for more than a second. */
+/** A process that was up can be up again: waiting calls must not wait for more than a second. */
 const LONGEST_WAIT_AFTER_LOSS_MS = 400;
 const STEADY_MS = 1000;
 const REPORT_SILENCE_MS = 5000;
 const END_SILENT_MS = 30_000;
 
 export interface ServicesProcessOptions extends ServicesOptions {
-  /** After so many milliseconds without an answer there is a warning, once. Counted in seconds. @default 5000 */
+  /** After this many milliseconds without an answer it warns, once. Counted in seconds. @default 5000 */
   readonly reportSilenceMs?: number;
-  /** After so many milliseconds without an answer the process is ended: what it was asked would wait indefinitely. @default 30,000 */
+  /** After this many milliseconds without an answer the process is ended: its calls would wait indefinitely. @default 30,000 */
   readonly endSilentMs?: number;
 }
 
 export interface ServicesEvents {
-  /** There is a process: the first one, or another after one was lost. Nothing that the earlier one was told is known to it. */
+  /** A process is connected: the first one, or another after one was lost. It knows nothing of the earlier one. */
   onConnected(connection: ServicesConnection): void;
-  /** The process has ended: what was under way over `connection` has failed. Another is started. */
+  /** The process has ended: in-flight calls over `connection` have failed. Another is started. */
   onLost(connection: ServicesConnection, detail: string): void;
   /** For the host's event `warning`: EDGE_SERVICES_LOST, and the codes of a start that failed. */
   onWarning(error: EdgeError): void;

@@ -1,4 +1,4 @@
-/** What an application tells the backend process that it starts, on its command line. */
+/** The settings that an application passes to the backend process that it starts, on its command line. */
 import { isObject } from '../../quotas/schema/describe.js';
 
 export interface ProcessSettings {
@@ -6,11 +6,11 @@ export interface ProcessSettings {
   readonly name: string;
   /** The id of the process of the application, which has ended when this process has another parent. */
   readonly parent: number;
-  /** Of the package of the application. */
+  /** The package version of the application. */
   readonly version: string;
-  /** How long the process goes on without an application. */
+  /** How long the process stays without an application. */
   readonly graceMs: number;
-  /** The most connections at a time: those of applications, and those of cells. */
+  /** The most connections at a time: those from applications, and those from cells. */
   readonly maxConnections: number;
 }
 
@@ -39,7 +39,7 @@ export function failureLine(failure: StartFailure): string {
   return `${JSON.stringify(failure)}\n`;
 }
 
-/** Of the words of a process that ended with {@link FAILED_EXIT_CODE}. */
+/** Parses the report of a process that ended with {@link FAILED_EXIT_CODE}. */
 export function parseFailure(words: string): StartFailure | undefined {
   try {
     const value: unknown = JSON.parse(words.trimEnd().split('\n').at(-1) ?? '');

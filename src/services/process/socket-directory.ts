@@ -13,7 +13,7 @@ import { storageError } from '../../storage/files/storage-error.js';
 /** Its name begins with a dot, so that a directory with nothing else counts as empty. */
 const FOLDER = '.services';
 const SOCKET = 'socket';
-/** What fits into the address of a socket on every system, with the zero byte at its end. */
+/** The longest address of a socket on every system, with the zero byte at its end. */
 const MAX_ADDRESS_BYTES = 103;
 
 export class SocketDirectory {
@@ -21,7 +21,7 @@ export class SocketDirectory {
   readonly storage: string;
   readonly path: string;
   readonly #fd: number;
-  /** A path of the folder that is short, and stays that of this folder when another gets its name. */
+  /** A short path of the folder, which stays valid when another folder gets its name. */
   readonly #short: string | undefined;
   #isClosed = false;
 
@@ -34,8 +34,8 @@ export class SocketDirectory {
   }
 
   /**
-   * Makes both directories when they do not exist. Rejects with EDGE_STORAGE_ACCESS when the folder belongs to another user or others have rights on it,
-   * and with EDGE_NOT_SUPPORTED where there are no sockets in directories, or the path is too long for one.
+   * Makes both directories when they do not exist. Rejects with EDGE_STORAGE_ACCESS when the folder belongs to another user or others have rights on it.
+   * Rejects with EDGE_NOT_SUPPORTED where directories cannot have sockets, or the path is too long for one.
    *
    * @param directory the storage directory
    */
@@ -69,7 +69,7 @@ export class SocketDirectory {
     return this.#pathOf(SOCKET);
   }
 
-  /** The path of a file of the folder. @throws Error when this is closed: the path would be that of another folder */
+  /** The path of a file of the folder. @throws Error when this is closed: the path would lead to another folder */
   file(name: string): string {
     if (this.#isClosed) throw new Error('The folder of the backend process is closed');
     return this.#pathOf(name);
@@ -108,7 +108,7 @@ function openFolder(path: string): number {
     if (!['ELOOP', 'ENOTDIR'].includes(errorCode(error) ?? '')) throw error;
     throw new EdgeError(
       'EDGE_STORAGE_ACCESS',
-      `"${path}" has to be a directory, where the backend process has its socket; remove it`,
+      `"${path}" must be a directory, where the backend process has its socket; remove it`,
     );
   }
 }

@@ -40,7 +40,7 @@ export class StartedProcess {
         cwd: directory.storage,
         env: environment(),
         stdio: ['ignore', 'ignore', this.#words.fd],
-        // A session of its own: Ctrl-C in a terminal goes to the whole group, and would end the storage before what runs has finished.
+        // A session of its own: Ctrl-C in a terminal goes to the whole group, and would end the storage before running work has finished.
         detached: true,
       });
     } catch (error) {

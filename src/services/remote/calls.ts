@@ -21,7 +21,7 @@ export enum ReplyStatus {
   ResultWithBody = 2,
 }
 
-/** What does not change while the storage is open. */
+/** The properties that do not change while the storage is open. */
 export interface StoreDescription {
   readonly recounted: readonly RecountedSum[];
   /** The file of the key; undefined for one in memory. */
@@ -73,7 +73,7 @@ export interface LevelPageQuery {
   readonly reverse: boolean;
   readonly keys: boolean;
   readonly values: boolean;
-  /** At most so many entries; fewer when they are large. */
+  /** The most entries of a page; fewer when they are large. */
   readonly size: number;
 }
 
@@ -90,7 +90,7 @@ export type LevelChange =
   | { readonly type: 'put'; readonly key: Uint8Array; readonly value: Uint8Array }
   | { readonly type: 'del'; readonly key: Uint8Array };
 
-/** The part of a removal that is under way: 'beside' is the step of the application. */
+/** The current part of a removal: */
 export interface RemovalOrder {
   readonly account: string;
   readonly code: EdgeErrorCode;
@@ -99,8 +99,8 @@ export interface RemovalOrder {
 }
 
 /**
- * Calls of the storage and of the process itself. What has a contract is called by names that its clients make: engines of bindings by
- * `<row>.directory.<method>` and `<row>.engine.<method>` (contract-client.ts), parts of the storage by `<part>.<method>` (remote-part.ts).
+ * Calls of the storage and of the process itself. Calls with a contract have names that their clients make: engines of bindings by `<row>.directory.<method>`
+ * and `<row>.engine.<method>` (contract-client.ts), parts of the storage by `<part>.<method>` (remote-part.ts).
  */
 export interface RemoteCalls {
   'store.describe': () => StoreDescription;
@@ -121,7 +121,7 @@ export interface RemoteCalls {
   /** Resolves when all applications have the options. */
   'account.update': (account: string, update: Readonly<Record<string, unknown>>) => undefined;
   'removal.unfinished': () => string[];
-  /** Resolves with a number for the removal when the application has to remove what is beside the storage. */
+  /** Resolves with a number for the removal when the application must remove data beside the storage. */
   'removal.begin': (order: RemovalOrder) => number;
   /** The application has done so; or it has failed, and so does the removal. */
   'removal.finish': (removal: number, failure: Error | undefined) => undefined;
@@ -141,7 +141,7 @@ export type CallName = keyof RemoteCalls;
 export type CallArguments<Name extends CallName> = Parameters<RemoteCalls[Name]>;
 export type CallResult<Name extends CallName> = ReturnType<RemoteCalls[Name]>;
 
-/** Calls that change nothing, and those that change nothing more when they are repeated: made again when the connection was lost. */
+/** Calls that change nothing, or nothing more when they are repeated: they are retried when the connection was lost. */
 export const SAFE_CALLS: ReadonlySet<CallName> = new Set<CallName>([
   'store.describe',
   'store.stored',

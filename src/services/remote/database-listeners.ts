@@ -1,4 +1,4 @@
-/** What the application wants to know of changes that other applications make in the databases of the backend process. */
+/** The application's listeners for changes that other applications make in the databases of the backend process. */
 import type { ChangeListener, DatabaseChanges } from '../host-store.js';
 
 export class DatabaseListeners implements DatabaseChanges {

@@ -1,6 +1,6 @@
 /**
- * Errors between the two processes: an instance of the same class at the other end, with what callers read of it (name, message, code, and of
- * the EdgeError of a limit or a file the values). Causes cross too, since an operator reads them; stacks do not.
+ * Errors between the two processes: an instance of the same class arrives, with the properties that callers read (name, message, code, and the values of an
+ * EdgeError about a limit or a file). Causes cross too, since an operator reads them; stacks do not.
  */
 import type { BindingRegistry } from '../../bindings/registry.js';
 import { EdgeError, type ExceededLimit, isEdgeErrorCode, type SourceLocation } from '../../quotas/errors.js';

@@ -4,7 +4,7 @@ import type { RemoteLink } from './remote-link.js';
 
 export class MachineLocks implements Locks {
   readonly #link: RemoteLink;
-  /** Those of this application wait here, so that each lock has one of them in the backend process. */
+  /** Waiters of this application wait here, so that only one of them waits for each lock in the backend process. */
   readonly #own = new KeyedMutex();
   #last = 0;
 
@@ -25,7 +25,7 @@ export class MachineLocks implements Locks {
       try {
         return await task();
       } finally {
-        // Of a process that was lost they are free anyway.
+        // The locks of a lost process are free anyway.
         this.#link.call('locks.give', number).catch(() => {});
       }
     });

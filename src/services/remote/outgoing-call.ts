@@ -12,7 +12,7 @@ import { IncomingStream } from './incoming-stream.js';
 export interface CallReply {
   readonly status: number;
   readonly head: string;
-  /** Empty when there is none. */
+  /** Empty without a body. */
   readonly body: Uint8Array | IncomingStream;
 }
 
@@ -124,7 +124,7 @@ export function bodyOf(body: ServiceBody | null): Uint8Array | 'stream' | null {
 /** Connections that the application has ended itself. */
 const left = new WeakSet<Channel>();
 
-/** What is still under way over the connection rejects with EDGE_CLOSED: it is ended by the host's closing. */
+/** Calls in flight over the connection reject with EDGE_CLOSED: the host's closing ends them. */
 export function leave(channel: Channel): void {
   left.add(channel);
 }

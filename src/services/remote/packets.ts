@@ -23,7 +23,7 @@ const MAX_HEAD = 256 * 1024;
 export const MAX_SERVICE_HEAD = 2 * 1024 * 1024;
 /** Stands before the number of bytes of a text that is in the body. No JSON text begins so. */
 const LONG = '+';
-/** Of a value in all: the modules of a function are the largest. */
+/** The largest value: the modules of a function are the largest. */
 export const MAX_PACKET_BYTES = 512 * 1024 * 1024;
 
 export function packValue(value: unknown): Packet {

@@ -1,6 +1,6 @@
 /**
- * Counts of requests in the backend process, which all applications of a storage share: one call for all requests of a turn. An application says how many it
- * has counted itself since the minute or the day began, so that nothing is lost or counted twice by a call that fails, or a process that begins anew.
+ * Counts of requests in the backend process, which all applications of a storage share: one call for all requests of a turn. An application reports its own
+ * count since the minute or the day began. So a call that fails, or a process that restarts, loses nothing and counts nothing twice.
  */
 import { randomUUID } from 'node:crypto';
 import type { CountStore } from '../../quotas/counters/request-counts.js';
@@ -22,7 +22,7 @@ interface Asked {
   readonly reject: (error: unknown) => void;
 }
 
-/** Counters are looked through for those whose time is over when there are so many. */
+/** Expired counters are removed when the table has this many. */
 const MANY = 1000;
 const DAY_MS = 86_400_000;
 
@@ -40,7 +40,7 @@ export class RemoteCounters implements SharedCounters {
     this.#counts = remotePart(link, 'counts', COUNTS_CONTRACT);
   }
 
-  /** Rejects at once while there is no process: the request is part of what is said with the next one. */
+  /** Rejects at once without a process: the next report includes the request. */
   increment(key: string, lifeSeconds: number): Promise<number> {
     const own = this.#of(key, lifeSeconds);
     own.count++;

@@ -1,7 +1,6 @@
 /**
- * A database of the backend process, as an abstract-level database: its sublevels, encodings and iterators work as on one that is here. (The library
- * many-level serves databases too; it is made for abstract-level 1, and we have 3.) An iterator reads page by page: what is written meanwhile may be in
- * later pages.
+ * A database of the backend process, as an abstract-level database: its sublevels, encodings and iterators work as on one that is here. (The library many-level
+ * serves databases too; it is made for abstract-level 1, and we have 3.) An iterator reads page by page: meanwhile written records may be in later pages.
  */
 import { AbstractIterator, AbstractLevel } from 'abstract-level';
 import type { StoreDatabase } from '../host-store.js';
@@ -10,7 +9,7 @@ import type { RemoteLink } from './remote-link.js';
 
 type Format = string | Buffer | Uint8Array;
 
-/** What abstract-level gives to `_iterator`, in the format of this database. */
+/** The range that abstract-level gives to `_iterator`, in the format of this database. */
 interface RangeOptions extends Omit<LevelPageQuery, 'size'> {
   /** -1: none */
   readonly limit: number;
@@ -31,7 +30,7 @@ export class RemoteLevel extends AbstractLevel<Format, string, string> {
     this.#name = name;
   }
 
-  /** Has the database forget what was written over, where it can. */
+  /** Makes the database drop overwritten values, where it can. */
   async compactRange(from: string, to: string): Promise<void> {
     await this.#link.call('level.compact', this.#name, from, to);
   }

@@ -1,4 +1,4 @@
-/** The records of a storage in the backend process. A range is read page by page: what is written meanwhile may be in later pages. */
+/** The records of a storage in the backend process. A range is read page by page: meanwhile written records may be in later pages. */
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { StoreRecords } from '../host-store.js';
 import type { RemoteLink } from './remote-link.js';

@@ -13,9 +13,9 @@ import { sendBody } from './send-body.js';
 /** How the service of a client is addressed, and which of its methods may be called twice. */
 export interface RemoteServiceOptions {
   readonly address: Omit<ServiceAddress, 'limits'>;
-  /** Those of the account now: the same object as long as they are the same. */
+  /** The present limits of the account: the same object as long as they are the same. */
   readonly limits: () => ServiceAddress['limits'];
-  /** A call of the method changes nothing: it is made again when the connection was lost. */
+  /** A call of the method changes nothing: it is retried when the connection was lost. */
   readonly isSafe: (method: string) => boolean;
   /** Called before each call, which is refused with what this throws. */
   readonly check?: () => void;

@@ -21,8 +21,8 @@ import { remoteRecords } from './remote-records.js';
 
 export interface RemoteStoreOptions {
   /**
-   * Resolves with the current connection, and when it was lost with the next one. Rejects when there is none, and will be none: with EDGE_CLOSED after
-   * the host was closed.
+   * Resolves with the current connection, and when it was lost with the next one. Rejects when no connection exists, and none will: with EDGE_CLOSED after the
+   * host was closed.
    */
   readonly connection: () => Promise<Channel>;
   /** Reports what other applications change. @default nothing */

@@ -1,6 +1,6 @@
 /**
- * Usage of an application whose storage is in the backend process. What its rows have added is sent there, where it is added to the sums of all
- * applications. A message has a number, and is sent again under it until it is answered: it counts once, whoever is killed meanwhile.
+ * Usage of an application whose storage is in the backend process. Additions to its rows are sent there, and added to the sums of all applications. A message
+ * has a number, and is sent again under it until it is answered: it counts once, whichever process is killed meanwhile.
  */
 import { randomUUID } from 'node:crypto';
 import type { StoredMeter } from '../../usage/stored-bytes.js';
@@ -23,7 +23,7 @@ export class RemoteUsage implements RowWriter {
   #lastNumber = 0;
   /** Messages that are not answered, in their order. */
   readonly #unanswered: { readonly number: number; readonly entries: readonly UsageEntry[] }[] = [];
-  /** What the accounts have stored is measured over there. */
+  /** The backend process measures the stored data of the accounts. */
   readonly meter: StoredMeter;
 
   constructor(link: RemoteLink) {

@@ -1,4 +1,4 @@
-/** The body of a request to the backend process, with what is known of it at its end. */
+/** The body of a request to the backend process, with a trailer at its end. */
 import type { Channel } from '../../protocol/channel.js';
 import { detached } from '../../quotas/guarded.js';
 import { ApplicationSignal } from '../messages.js';

@@ -4,7 +4,7 @@ import { partContract } from '../../bindings/contract.js';
 /** The use of a function of an account on a day that is to be added, as the record of its counters is written. */
 export type UsageEntry = readonly [account: string, name: string, day: number, counters: string];
 
-/** What all applications have used: server/kept-usage.ts. */
+/** The usage of all applications: server/kept-usage.ts. */
 export interface SharedUsage {
   /** Adds a message of the sender, unless it has been added. */
   add(sender: string, number: number, entries: readonly UsageEntry[]): Promise<void>;
@@ -26,7 +26,7 @@ export type OwnCount = readonly [key: string, count: number];
 
 /** The requests of all applications: server/request-counters.ts. */
 export interface SharedCounts {
-  /** What the application itself has counted. Resolves, for each, with the sum of all applications then. */
+  /** The application's own counts. Resolves, for each, with the sum of all applications then. */
   set(application: string, counts: readonly OwnCount[]): Promise<number[]>;
   read(key: string): Promise<number>;
 }

@@ -1,6 +1,6 @@
 /**
- * Values as JSON text. What JSON cannot carry stands in it as an object with the one key `$`: an array of its kind and what it is made from.
- * Bytes are not in the text: their length is, and they follow it, in the order in which they stand in the text.
+ * Values as JSON text. A value that JSON cannot carry stands in it as an object with the one key `$`: an array of its kind and its parts. Bytes are not in the
+ * text: their length is, and they follow it, in the order in which they stand in the text.
  */
 import { REGISTRY } from '../../bindings/registry.js';
 import { asBuffer } from '../../protocol/buffer-views.js';

@@ -29,7 +29,7 @@ export class AccountLog {
   }
 
   /**
-   * Adds a change. Rejects when it cannot be written: then there is none.
+   * Adds a change. Rejects when it cannot be written: then nothing was added.
    *
    * @param tell called in the order of the numbers, before the next application is greeted
    */
@@ -73,7 +73,7 @@ export class AccountLog {
   }
 }
 
-/** An earlier change that nobody has to follow any more who follows the later one. */
+/** Whether an application that follows the later change can skip the earlier one. */
 function isSaidBy(earlier: AccountChange, later: AccountChange): boolean {
   return earlier.account === later.account && ('isRemoved' in later || 'update' in earlier);
 }

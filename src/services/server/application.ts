@@ -1,4 +1,4 @@
-/** One application that is connected to the services: its functions, the connections of its cells, and what it is told about them. */
+/** One application that is connected to the backend process: its functions, the connections of its cells, and the notices sent to it. */
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import type { BindingBase, BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
@@ -43,14 +43,14 @@ import type { ServedInvocation } from './served-invocation.js';
 export interface ApplicationSurroundings {
   readonly registry: BindingRegistry;
   readonly storage: BindingHost['storage'];
-  /** What rows that store something share among all applications. */
+  /** The parts of rows with storage that all applications share. */
   readonly common: HostBindings;
   /** The share of an account, used by one more function or connection. */
   takeShare(account: string, bounds: HostShareLimits): HostShare;
   /** Resolves with the changes of accounts that the application has missed. */
   onHello(application: Application, hello: ApplicationHello): Promise<MissedChanges>;
   giveShare(account: string): void;
-  /** What the application itself uses. */
+  /** The objects of the application itself. */
   readonly objects: ServedObjects;
   onClose(application: Application): void;
 }
@@ -63,14 +63,14 @@ interface AttachedFunction {
 
 /** Work that is less than a millisecond is reported with what else there is. */
 const REPORT_EVERY_MS = 250;
-/** An application that has not followed a change of an account, or taken a step of its removal, for so long is stuck. */
+/** An application is stuck when it has not followed a change of an account, or taken a step of its removal, for this long. */
 const FOLLOW_MS = 30_000;
 
 export class Application implements ChannelOwner, CallsOwner {
   readonly channel: Channel;
   /** Answers what the application itself calls. */
   readonly remote: RemoteServer;
-  /** It knows of all changes of accounts until now, and is to be told of those that follow. */
+  /** It knows of all changes of accounts until now, and must receive the later ones. */
   isGreeted = false;
   readonly #surroundings: ApplicationSurroundings;
   #hello: ApplicationHello | undefined;
@@ -118,8 +118,8 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   /**
-   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told
-   * then.
+   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and receives
+   * the change then.
    */
   async follow(change: ToldChange): Promise<void> {
     await this.#ask(ServicesOpens.AccountChanged, changesText(change)).catch(() => this.close());

@@ -26,7 +26,7 @@ import type { CallTracer } from '../calls/call-trace.js';
 import type { BoundFunction } from './bound-function.js';
 import { type ServedConnection, ServedInvocation } from './served-invocation.js';
 
-/** What a connection needs of the application that its isolate belongs to. */
+/** The connection's needs of the application that its isolate belongs to. */
 export interface CallsOwner {
   asks(connection: number, invocation: number): void;
   charged(connection: number, invocation: ServedInvocation): void;
@@ -51,7 +51,7 @@ interface HeldCall {
 
 /** Invocations that the application is asked about at once: an honest isolate has as many as it has begun in a moment. */
 const MAX_ASKED = 4096;
-/** How long an isolate has, after the end of an invocation, to say that its calls are all here. One that was taken over may never say it. */
+/** How long an isolate has, after the end of an invocation, to say that its calls are all here. A compromised one may never say it. */
 const DONE_WITHIN_MS = 1000;
 /** Calls and ends of an invocation come in order, so that an honest isolate names hardly any that is over. The application is asked about each. */
 const MAX_UNKNOWN = 100;
@@ -65,7 +65,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
   readonly #movedBytes: () => number;
   readonly #function: BoundFunction;
   readonly #invocations = new IdTable<ServedInvocation>();
-  /** Of invocations that are announced next. */
+  /** The meters of the invocations that are announced next. */
   readonly #owners = new Map<number, () => SubrequestMeter | undefined>();
   /** Invocations that the application is asked about. */
   readonly #asked = new Set<number>();
@@ -153,7 +153,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     return this.#invocations.get(invocation)?.meter;
   }
 
-  /** What is counted of the calls of an invocation. Undefined when it is over. */
+  /** The work of an invocation's calls. Undefined when it is over. */
   work(invocation: number): CallWork | undefined {
     return this.#invocations.get(invocation)?.work;
   }
@@ -289,7 +289,7 @@ export class CellCalls implements ChannelOwner, ServedConnection {
     this.#owner.totals(this.number, invocation, invocation.close(), since);
   }
 
-  /** For what is not run by the reader of the connection. */
+  /** Guards steps that the reader of the connection does not run. */
   #guard(step: () => void): void {
     try {
       step();

@@ -25,7 +25,7 @@ const RETRY_MS = 5000;
 export class KeptUsage implements SharedUsage {
   readonly #options: KeptUsageOptions;
   readonly #timer = callSoon(() => this.#measureInBackground());
-  /** One thing after the other: sums are read, and written with what was added. */
+  /** Runs one task after the other: each reads sums, and writes them with its additions. */
   #last: Promise<unknown> = Promise.resolve();
   #isKept = false;
 
@@ -47,7 +47,7 @@ export class KeptUsage implements SharedUsage {
     return this.#inTurn(() => this.#options.store.commit([{ type: 'del', key: usageKeys.sender(sender) }]));
   }
 
-  /** What the account has stored has changed. */
+  /** The account's stored sum has changed. */
   noteStored(account: string): void {
     if (!this.#isKept) return;
     this.#options.meter.noteChange(account);

@@ -24,7 +24,7 @@ export class LeftRemovals {
     this.#helpers = helpers;
   }
 
-  /** Goes on with what a kill has interrupted. Resolves when nothing else can use those accounts; the removals go on. */
+  /** Continues removals that a kill has interrupted. Resolves when nothing else can use those accounts; the removals continue in the background. */
   async resume(store: HostStore): Promise<void> {
     for (const account of await store.unfinishedRemovals()) {
       const step = { account, deleteData: true };
@@ -42,7 +42,7 @@ export class LeftRemovals {
   async beside(step: RemovalStep): Promise<void> {
     const asked = new WeakSet<RemovalHelper>();
     for (;;) {
-      if (this.#isClosed) throw new EdgeError('EDGE_CLOSED', 'The removal goes on when the storage is opened again');
+      if (this.#isClosed) throw new EdgeError('EDGE_CLOSED', 'The removal continues when the storage is opened again');
       const helper = this.#next(asked);
       if (helper === undefined) {
         await new Promise<void>(resolve => this.#waiting.push(resolve));

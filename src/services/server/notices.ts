@@ -1,6 +1,6 @@
 /**
- * What the backend process says of itself to all of its applications, which have the `warning` events and the health checks. Warnings from a time
- * without applications are for the first one that comes.
+ * Reports of the backend process about itself to all of its applications, which have the `warning` events and the health checks. Warnings from a time without
+ * applications go to the first one that connects.
  */
 import type { EdgeError } from '../../quotas/errors.js';
 import type { Notice } from '../message-contents.js';

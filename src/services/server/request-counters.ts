@@ -24,7 +24,7 @@ const PLACES: Readonly<Record<Period, string>> = { minute: 'requests-this-minute
 const SET_BACK: Readonly<Record<Period, number>> = { minute: 10, day: 1 };
 const WRITE_AFTER_MS = 500;
 const MAX_IN_MEMORY = 20_000;
-/** Of one day: more have come and gone. */
+/** The most applications that are remembered for one day: more have come and gone. */
 const MAX_APPLICATIONS = 100;
 
 export class RequestCounters implements SharedCounts {
@@ -39,7 +39,7 @@ export class RequestCounters implements SharedCounts {
     this.#store = store;
   }
 
-  /** Counts that cannot be read begin anew. */
+  /** Counts that cannot be read restart. */
   set(application: string, counts: readonly OwnCount[]): Promise<number[]> {
     return this.#inTurn(async () => {
       const sums: number[] = [];
@@ -66,7 +66,7 @@ export class RequestCounters implements SharedCounts {
     return this.#writing;
   }
 
-  /** What an application says later is to be the last word. */
+  /** A later report of an application must win. */
   #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
     const run = this.#last.then(task);
     this.#last = run.catch(() => {});
@@ -79,7 +79,7 @@ export class RequestCounters implements SharedCounts {
     const place = `${PLACES[period]}/${account}`;
     const count = this.#counts.get(place) ?? (await this.#read(place, period));
     const asked = Number(number);
-    // A clock that is set back a little goes on with what was counted; one that is set back far was wrong before.
+    // A clock that is set back a little keeps the present count; one that is set back far was wrong before.
     const ahead = count.period - asked;
     if (ahead < 0 || ahead > SET_BACK[period]) {
       count.period = asked;
@@ -140,7 +140,7 @@ function forgetOldest(count: Count): void {
   count.others += oldest[1];
 }
 
-/** Damaged counts begin anew. */
+/** Damaged counts restart. */
 function parsed(text: unknown, period: Period): Count {
   const count: Count = { period: 0, others: 0, of: new Map(), isWritten: true };
   try {

@@ -76,7 +76,7 @@ export class ServedInvocation implements AccountingPort {
     detached(answerCall(entry, this.#opened(), exchange, head, isComplete, this.#trace));
   }
 
-  /** What is counted of a call that the application answers. Undefined when it has made no call. */
+  /** The work of a call that the application answers. Undefined when it has made no call. */
   get work(): CallWork | undefined {
     return this.#accounting?.work;
   }

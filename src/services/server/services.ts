@@ -51,7 +51,7 @@ export class Services {
   readonly #notices: Notices;
   readonly #surroundings: ApplicationSurroundings;
   readonly common: HostBindings;
-  /** Days of usage that are kept: those of the application that keeps most. Undefined while none has said so. */
+  /** Days of usage that are kept: the largest number among the applications. Undefined while none has said so. */
   keepDays: number | undefined;
 
   constructor({ storage: opened, onOptions, notices = new Notices(), registry = REGISTRY }: ServicesParts) {
@@ -103,12 +103,12 @@ export class Services {
     else owner.connect(connection, socket);
   }
 
-  /** What the account has stored has changed on disk. */
+  /** The account's stored sum has changed on disk. */
   noteStored(account: string): void {
     this.#usage.noteStored(account);
   }
 
-  /** Goes on with removals of accounts that a kill has interrupted. To be awaited before there are applications. */
+  /** Continues removals of accounts that a kill has interrupted. To be awaited before there are applications. */
   resumeRemovals(): Promise<void> {
     return this.#left.resume(this.#surroundings.objects.store);
   }
@@ -136,7 +136,7 @@ export class Services {
     return new KeptUsage({ store: new UsageStore(records), meter, now: Date.now });
   }
 
-  /** What accounts may hold together is what the first application allows. */
+  /** The first application decides how much accounts may hold together. */
   #greeted(application: Application, hello: ApplicationHello): Promise<MissedChanges> {
     const { heapBytes, bufferBytes, keepDays, keepsUsage, seenChange } = hello;
     this.keepDays = Math.max(this.keepDays ?? 0, keepDays);
@@ -199,7 +199,7 @@ export class Services {
     const shared = this.#accounts.get(account);
     if (shared === undefined || --shared.users > 0) return;
     this.#accounts.delete(account);
-    // Its connections may still hold something, which is given back to it when they end.
+    // Its connections may still hold bytes, which are released when they end.
     shared.share.close();
   }
 }

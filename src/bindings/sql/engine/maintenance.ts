@@ -62,7 +62,7 @@ export function copyDatabase(connection: DatabaseConnection, path: string): stri
   return '{}';
 }
 
-/** Checks a file from elsewhere. "ok", or its defect */
+/** Checks a file from elsewhere. @returns JSON: "ok", or its defect */
 export function checkDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA quick_check(1)')[0];
   const text = Array.isArray(found) ? `${found[0]}` : 'nothing';
@@ -79,7 +79,7 @@ export function checkDatabase(connection: DatabaseConnection): string {
   return '"ok"';
 }
 
-/** Also checks the indexes, which takes longer. "ok", or the damage */
+/** Also checks the indexes, which takes longer. @returns JSON: "ok", or the damage */
 export function verifyDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA integrity_check(1)')[0];
   return JSON.stringify(Array.isArray(found) ? `${found[0]}` : 'nothing');

@@ -1,6 +1,6 @@
 /**
- * Reads one gzip member, and refuses everything after it as the Compression standard wants. zlib's own reader continues with further members and overlooks
- * padding, so the frame of the format is read here.
+ * Reads one gzip member, and refuses everything after it as the Compression standard wants. This file reads the frame of the format, because zlib's own reader
+ * continues with further members and overlooks padding.
  * @see https://www.rfc-editor.org/rfc/rfc1952
  */
 import zlib from 'node:zlib';

@@ -206,7 +206,7 @@ export class CellWatch {
     if (bytes <= this.#bounds.memoryBytes) return undefined;
     const files = fileBytes === 0 ? '' : `, ${mebibytes(fileBytes)} of it in files that it holds open`;
     const what = `the cell holds ${mebibytes(bytes)}${files}, at most ${mebibytes(this.#bounds.memoryBytes)} are allowed`;
-    // cell.ts recognises an end by memory by this text.
+    // host/cell.ts recognises an end by memory by this text.
     return this.#found('memory', `out of memory: ${what}`);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Who consumes a queue: one application at a time, so that what its consumer has as bounds holds for all of them. Whoever receives first has the seat; it is
- * free when that one has nothing under way for a moment, or is gone. The others wait for it.
+ * Decides which application consumes a queue: one at a time, so that the bounds of its consumer hold for all of them. The first one that receives has the seat;
+ * the seat is free when that one has had nothing open for a moment, or is gone. The others wait for it.
  */
 import { guarded } from '../../../quotas/guarded.js';
 

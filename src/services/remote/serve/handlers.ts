@@ -1,4 +1,4 @@
-/** How each call of calls.ts is answered. */
+/** Answers each call of remote/calls.ts. */
 import type { AccountChange } from '../../account-changes.js';
 import type { HostStore } from '../../host-store.js';
 import { ServedLevels } from './served-levels.js';

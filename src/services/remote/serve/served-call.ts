@@ -7,21 +7,21 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { ReplyStatus } from '../calls.js';
 import { type Packet, packText, packValue } from '../packets.js';
 
-/** Also the call that a service gets. What it costs is the application's own. */
+/** Also the call that a service gets. The application bears its cost. */
 export class ServedCall extends ExchangeIo implements ServiceCall {
   readonly method: string;
   readonly args: unknown;
   readonly body: ServiceBody | null;
   readonly work: CallWork = OWN_WORK;
   readonly onlySendsBody = true;
-  /** What the application knows of the body when it was read to its end: JSON. */
+  /** The application's trailer for a body that was read to its end: JSON. */
   trailer: string | undefined;
   readonly #exchange: Exchange;
   #stop: AbortController | undefined;
   #isStopped = false;
 
   /**
-   * @param body the whole body, a view that is valid during the call; or null: there is none
+   * @param body the whole body, a view that is valid during the call; or null: the call has no body
    * @param isComplete otherwise the body follows
    */
   constructor(exchange: Exchange, method: string, args: unknown, body: Buffer | null, isComplete: boolean) {

@@ -2,7 +2,7 @@
 import { guarded } from '../../../quotas/guarded.js';
 import type { KeyedMutex } from '../../../storage/records/keyed-mutex.js';
 
-/** An application that was stopped must not keep the others from their work: its lock is free after so long. */
+/** An application that was stopped must not keep the others from their work: its lock is free after this long. */
 const HELD_FOR_MS = 60_000;
 
 export class ServedLocks {
@@ -10,7 +10,7 @@ export class ServedLocks {
   readonly #held = new Map<number, { readonly keys: string[]; timer: NodeJS.Timeout | undefined }>();
   #isClosed = false;
 
-  /** @param mutex that of all applications */
+  /** @param mutex the mutex of all applications */
   constructor(mutex: KeyedMutex) {
     this.#mutex = mutex;
   }
@@ -42,7 +42,7 @@ export class ServedLocks {
 
   close(): void {
     this.#isClosed = true;
-    // One that still waits gives back what it has when it has got the next.
+    // A connection that still waits releases its lock when it has got the next.
     for (const [number, { timer }] of this.#held) if (timer !== undefined) this.give(number);
   }
 }

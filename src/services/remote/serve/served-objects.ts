@@ -1,4 +1,4 @@
-/** What the backend process has for the applications: the real objects behind the calls of calls.ts. */
+/** The objects that the backend process serves to applications: the real objects behind the calls of remote/calls.ts. */
 import type { BindingBase } from '../../../bindings/binding.js';
 import type { Service } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';
@@ -17,9 +17,9 @@ export interface ServedObjects {
   readonly rows: readonly BindingBase[];
   /** Returns the account's directory of such a row: `shared.of(account)`. */
   readonly directoryOf: (row: BindingBase, account: string) => object;
-  /** Who of the applications consumes which queue. */
+  /** The application that consumes each queue. */
   readonly seats: ConsumerSeats;
-  /** What applications hold locks of. */
+  /** The locks of applications. */
   readonly locks: KeyedMutex;
   readonly usage: SharedUsage;
   readonly counters: SharedCounts;
@@ -32,7 +32,7 @@ export interface ServedObjects {
   readonly workOf?: (account: string) => CallWork | undefined;
   /** The application of the channel has changed a database. `keys` are undefined when they are too many to be named. */
   readonly onChange?: (from: Channel, database: string, keys: readonly string[] | undefined) => void;
-  /** All applications follow what that of the channel changes of an account. Resolves when they have. */
+  /** All applications follow a change of an account by the channel's application. Resolves when they have. */
   readonly announce: (from: Channel, change: AccountChange) => Promise<void>;
   /** Takes the step of an application that is gone in a removal: server/left-removals.ts. */
   readonly takeRemoval: (step: RemovalStep) => Promise<void>;

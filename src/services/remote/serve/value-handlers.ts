@@ -1,4 +1,4 @@
-/** The shape of what answers the calls of calls.ts. */
+/** The shape of the handlers for the calls of remote/calls.ts. */
 import type { CallArguments, CallName, CallResult } from '../calls.js';
 
 export type ValueHandlers = {
