@@ -31,11 +31,11 @@ export interface ConfiguredBinding {
 /** A context without what only its row knows. */
 type Common<Context> = Omit<Context, 'shared'>;
 
-/** What of the bindings of a host is in another process. */
+/** The split of a host's bindings between two processes. */
 export interface BindingsPlace {
   /** Rows that this process answers. @default all */
   readonly isHere?: (row: BindingBase) => boolean;
-  /** Bindings that have what rows share which store something. @default these */
+  /** Bindings with the shared parts of rows that store something. @default these */
   readonly common?: HostBindings;
   /** The backend process, for the application's own clients of rows that are answered there. @default none */
   readonly link?: RemoteLink;
