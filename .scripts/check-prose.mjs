@@ -1,5 +1,5 @@
-// Checks the prose of the documents and the source files below: sentences that a stranger has to read twice, and lines that are too long for a diff.
-// A document or a folder joins its list when it passes. With arguments, the files to check in place of the lists, and with --all every source file.
+// Checks the prose of the documents below and of all of src: sentences that a stranger has to read twice, and lines that are too long for a diff. A new
+// document joins the list. With arguments, the files to check instead.
 // Prints one line for each finding, and exits with 1 if there is any.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -48,25 +48,6 @@ const DOCUMENTS = [
     'websockets',
   ].map(name => `docs/${name}`),
 ].map(name => join(ROOT, `${name}.md`));
-
-/** The folders of src whose comments and messages keep the rules. */
-const FOLDERS = [
-  ...[
-    'bindings',
-    'cli',
-    'guest/callbacks',
-    'guest/env',
-    'guest/modules',
-    'guest/queue',
-    'guest/rpc',
-    'guest/sockets',
-    'guest/web',
-    'guest/websockets',
-    'host',
-    'isolate',
-  ],
-  ...['management', 'names', 'pool', 'protocol', 'quotas', 's3', 'services', 'shapes', 'storage', 'usage', 'worker'],
-].map(name => join(ROOT, 'src', name));
 
 const DOCUMENT_BOUNDS = { words: 25, line: 120 };
 const COMMENT_BOUNDS = { words: 30, line: 160 };
@@ -118,7 +99,7 @@ function filesNamed(name) {
   return fileNames.filter(file => file.endsWith(`/${name}`));
 }
 
-/** What a comment calls a file must be one: the only one of its name, or the one beside the comment. */
+/** A file that a comment names must exist, and be the only one of its name or stand beside the comment. */
 function fileNameFinding(name, file) {
   const files = filesNamed(name);
   if (files.length === 0) return `no file is named ${name}`;
@@ -156,14 +137,9 @@ function filesIn(folder) {
 }
 
 const isSource = file => file.endsWith('.ts');
-const sourcesIn = folder => filesIn(folder).filter(isSource);
-const named = process.argv
-  .slice(2)
-  .filter(argument => argument !== '--all')
-  .map(file => resolve(file));
-const listed = [...DOCUMENTS, ...FOLDERS.flatMap(sourcesIn)];
-const files = process.argv.includes('--all') ? sourcesIn(join(ROOT, 'src')) : named.length > 0 ? named : listed;
-for (const file of files) {
+const named = process.argv.slice(2).map(file => resolve(file));
+const listed = [...DOCUMENTS, ...filesIn(join(ROOT, 'src')).filter(isSource)];
+for (const file of named.length > 0 ? named : listed) {
   const text = readFileSync(file, 'utf8');
   for (const [number, finding] of isSource(file) ? sourceFindings(text, file) : documentFindings(text)) {
     const path = relative(ROOT, file).startsWith('..') ? file : relative(ROOT, file);

@@ -23,7 +23,7 @@ function findings(t: ExecutionContext, text?: string, name = 'page.md'): string[
   return found.map(line => line.replace(`${file}:`, ''));
 }
 
-test('the documents and folders that check-prose.mjs lists keep its rules', t => {
+test('the documents that check-prose.mjs lists and the sources keep its rules', t => {
   t.deepEqual(findings(t), []);
 });
 

@@ -1,8 +1,8 @@
-/** Results of calls, for those that go on by them: they come while the first is under way, or as long as others refer to what it has answered with. */
+/** The result of a call, for calls that continue on it: they arrive while the first is open, or as long as others refer to its result. */
 import { arrayPush } from '../primordials.ts';
 import { forgetResumed, resume } from './resume.ts';
 
-/** What a call goes on by. */
+/** The value on which a call continues. */
 export interface Base {
   readonly value: unknown;
 }
@@ -10,7 +10,7 @@ export interface Base {
 /** Gets nothing when there is no result: the caller has learned why, or will. */
 type Listener = (base: Base | undefined) => void;
 
-/** The invocation of a call that goes on by it. */
+/** The invocation of a call that continues on it. */
 interface Follower {
   readonly id: number;
   /** Called when the host has ended it. */
@@ -47,7 +47,7 @@ export class GuestCallResult {
     if (!this.#isSettled) this.#settle({ value });
   }
 
-  /** It is over, and what has no answer by now gets none. */
+  /** The call is over, and followers without an answer get none. */
   end(): void {
     if (!this.#isSettled) this.#settle(undefined);
   }

@@ -2,11 +2,11 @@
 import { defineProperty, jsonParse, TypeErrorCtor } from '../primordials.ts';
 import { defineInterface, requireArguments } from '../web/base/idl.ts';
 
-/** What a context does for function code; the invocation behind it. */
+/** A context's operations for function code; the invocation behind it. */
 export interface ContextOwner {
   waitUntil(promise: unknown): void;
   passThroughOnException(): void;
-  /** JSON of the props of this event; undefined for those of the function. */
+  /** JSON of the props of this event; undefined to use the function's props. */
   readonly propsText: string | undefined;
 }
 
@@ -34,12 +34,12 @@ export class ExecutionContext {
     this.#owner.waitUntil(promise);
   }
 
-  /** When the handler fails, the request goes on to the origin instead of becoming an error. */
+  /** When the handler fails, the request continues to the origin instead of becoming an error. */
   passThroughOnException(): void {
     this.#owner.passThroughOnException();
   }
 
-  /** What the application passes along: an object of its own for each event. */
+  /** The props that the application passes: an object of its own for each event. */
   get props(): object {
     const props: object = jsonParse(this.#owner.propsText ?? functionProps);
     defineProperty(this, 'props', {

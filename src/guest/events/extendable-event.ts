@@ -11,7 +11,7 @@ import type { ScheduledTime } from './scheduled-time.ts';
 /** Marks a construction by this bundle. */
 const INTERNAL = Symbol('internal');
 
-/** What the listeners answered: undefined when none has called respondWith. */
+/** The answer of the listeners: undefined when none has called respondWith. */
 export let takeAnswer: (event: FetchEvent) => { readonly answer: unknown } | undefined;
 
 export class ExtendableEvent extends Event {

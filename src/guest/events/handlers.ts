@@ -20,7 +20,7 @@ export interface AlarmInfo {
   readonly isRetry: boolean;
 }
 
-/** Calls of function code. What they answer is the function's: anything, or a promise of it. */
+/** Calls of function code. Their answers are the function's: anything, or a promise of it. */
 export interface Handlers {
   fetch?(request: Request, env: object, context: ExecutionContext): unknown;
   scheduled?(time: ScheduledTime, env: object, context: ExecutionContext): unknown;
@@ -33,7 +33,7 @@ const KINDS = ['fetch', 'scheduled', 'queue', 'alarm', 'tail'] as const;
 type Kind = (typeof KINDS)[number];
 type AnyHandler = (event: never, env: object, context: ExecutionContext) => unknown;
 
-/** The handlers of a module: methods of its default export, which is an object, or a class made anew for each event. */
+/** The handlers of a module: methods of its default export, which is an object, or a class that is constructed for each event. */
 export function handlersOfModule(namespace: object): Handlers {
   return handlersOfExport((namespace as { readonly default?: unknown }).default); // a namespace can be read from
 }
@@ -99,7 +99,7 @@ export function handlersOfScript(): Handlers {
   return handlers;
 }
 
-/** What a listener throws fails the event, where it would only be reported for others. Answers the first. */
+/** An exception of a listener fails the event, where it would only be reported for others. Answers the first. */
 function dispatchCatching(event: Event): { readonly error: unknown } | undefined {
   let thrown: { readonly error: unknown } | undefined;
   setExceptionReporter(error => {

@@ -1,7 +1,6 @@
 /**
- * The joint of the two realms: an event of the host becomes a call of the function's handler, and what the handler gives back
- * becomes the answer. What happens here happens for every request, so everything that can be made once is made once, and what a
- * handler may never look at is made when it does.
+ * The joint of the two realms: an event of the host becomes a call of the function's handler, and the handler's result becomes the answer. This code runs for
+ * every request. So everything that can be made once is made once, and objects that a handler may never look at are made on first use.
  *
  * Nothing that function code does may escape from here or disturb another invocation: captured intrinsics only.
  */
@@ -226,7 +225,7 @@ class ScheduledInvocation extends Invocation {
 /** A batch's: it is answered when its handler is done and what waitUntil was given, a rejection of which fails it. */
 class QueueInvocation extends Invocation {
   readonly #batch: MessageBatch;
-  /** What the first promise of waitUntil that rejected was rejected with. */
+  /** The rejection of the first promise of waitUntil that rejected. */
   #heldFailure: { readonly error: unknown } | undefined = undefined;
   #isHandled = false;
 
@@ -369,7 +368,7 @@ export function answerFetch(invocation: Invocation, result: unknown, className?:
   invocation.endTask();
 }
 
-/** @see Op.Reply and its like for the form of the head */
+/** @see Op.Reply and Op.ReplyFailed for the form of the head */
 function headOf(state: ResponseState): string {
   const headers = state.headerText();
   const head = headers === '' ? state.statusText : `${state.statusText}\n${headers}`;
@@ -416,7 +415,7 @@ function reply(invocation: Invocation, state: ResponseState): void {
   }
 }
 
-/** The answer to a request that asks for a WebSocket: from here on its bodies are those of the socket. */
+/** The answer to a request that asks for a WebSocket: from here on its bodies belong to the socket. */
 function replySocket(invocation: Invocation, state: ResponseState, socket: WebSocket): void {
   const { id } = invocation;
   if (!invocation.isUpgrade) {
@@ -450,7 +449,7 @@ export function replyWith(invocation: Invocation, head: string, body: BodyToSend
   invocation.endTask();
 }
 
-/** The head has been sent, so what goes wrong now is a failure of the body. */
+/** The head has been sent, so a failure from here on is a failure of the body. */
 function send(invocation: Invocation, body: Exclude<BodyToSend, string>): void {
   let sent: Promise<void> | undefined;
   try {
@@ -492,7 +491,7 @@ function fetchOf(found: Handlers): NonNullable<Handlers['fetch']> {
   return found.fetch ?? missing('fetch', found);
 }
 
-/** Says what was given, which is no Response, and what to return in its place. */
+/** Describes a result that is no Response, and says how to return one. */
 function noResponse(result: unknown): string {
   if (result === undefined) return 'nothing: a Response is wanted, whatever the request';
   if (result === null) return 'null: return a Response, such as new Response(null, { status: 204 })';

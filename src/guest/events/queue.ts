@@ -46,7 +46,7 @@ const RETRY_ALL = 3;
 
 type Outcome = 'ack' | 'retry' | undefined;
 
-/** What has been said of all messages of a batch. */
+/** The decisions about all messages of a batch. */
 interface BatchState {
   readonly invocation: number;
   outcome: Outcome;
@@ -134,7 +134,7 @@ export let batchOutcome: (batch: MessageBatch) => string;
 /** The handler has returned, or failed: what it says from now on does not count. */
 export let closeBatch: (batch: MessageBatch) => void;
 
-/** The handler has failed: the host knows what was acknowledged, and gets the delays. */
+/** The handler has failed: the host knows the acknowledged messages, and gets the delays. */
 export let sayRetries: (batch: MessageBatch) => void;
 
 export class MessageBatch {

@@ -1,4 +1,4 @@
-/** Goes on for an invocation in a turn of its own: what it does is then counted to it, whoever it has waited for. */
+/** Continues an invocation in a turn of its own: its work is then charged to it, whichever invocation it has waited for. */
 import { Ev, Op } from '../../isolate/ops/table.ts';
 import { onEvent, op } from '../bridge.ts';
 import { arrayPush, MapCtor, mapDelete, mapGet, mapSet } from '../primordials.ts';

@@ -1,4 +1,4 @@
-/** The argument of a tail handler: what is known of invocations of other functions. */
+/** The argument of a tail handler: traces of other functions' invocations. */
 import { DateCtor, jsonParse } from '../primordials.ts';
 import { defineOwn, defineValue } from '../web/base/idl.ts';
 
@@ -19,7 +19,7 @@ export function traceItems(json: string): readonly object[] {
     const { request } = event;
     if (request === undefined) continue;
     const original = event.unredacted ?? request;
-    // Not enumerable: who writes an item down has what is redacted.
+    // Not enumerable: code that prints an item prints the redacted values.
     defineValue(request, 'getUnredacted', () => original);
     delete event.unredacted;
   }

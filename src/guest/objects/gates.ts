@@ -1,4 +1,4 @@
-/** The gates of one object: what its storage closes, and what waits for them. */
+/** The gates of one object: its storage closes them, and events and answers wait for them. */
 import { Barrier } from '../barrier.ts';
 import { holdLeaving } from '../output-gate.ts';
 import { ErrorCtor, promiseThen } from '../primordials.ts';
@@ -67,7 +67,7 @@ export class Gates implements ObjectGates {
       promiseThen(
         sent,
         () => this.#sent.end(number),
-        // What waits is released when the object is broken, which follows.
+        // Waiting answers are released when the object is broken, which follows.
         () => {},
       );
     }
@@ -76,7 +76,7 @@ export class Gates implements ObjectGates {
       written,
       () => this.#written.end(number),
       (error: unknown) => {
-        // First, so that what waits finds the object broken.
+        // This comes first, so that waiting answers find the object broken.
         this.#onBroken(error);
         this.#written.end(number);
       },

@@ -23,13 +23,13 @@ import { GuestObjectSockets } from './sockets/object-sockets.ts';
 import { createObjectStorage } from './storage/object-storage.ts';
 
 const live = new MapCtor<string, GuestLiveObject>();
-/** Objects without an event for so long are forgotten by the next sweep, which follows within as long again. */
+/** Objects without an event for this long are forgotten by the next sweep, within twice this time. */
 let idleMs = 70_000;
 let sweptMs = 0;
 
 let deletesAlarm = false;
 
-/** @param flags the compatibility flags of the function, those of its date included */
+/** @param flags the compatibility flags of the function, including the flags of its date */
 export function configureObjects(ms: number | undefined, flags: readonly string[], isHeldByHost: boolean): void {
   setHeldByHost(isHeldByHost);
   if (ms !== undefined) idleMs = ms;
@@ -37,7 +37,7 @@ export function configureObjects(ms: number | undefined, flags: readonly string[
 }
 
 /**
- * The live instance, which is constructed when there is none: with `hasSockets` when it knows those that an instance before it has accepted to sleep,
+ * The live instance, which is constructed when it is missing: `hasSockets` says that it knows the sockets that an earlier instance accepted for hibernation,
  * before any event. `adopt` gets it before its constructor runs.
  * @throws what its constructor throws, TypeError when there is no such class
  */

@@ -61,12 +61,12 @@ export class GuestLiveObject {
     return this.#broken;
   }
 
-  /** Nothing of it is under way. */
+  /** Nothing of it is open. */
   get isIdle(): boolean {
     return this.#openCount === 0 && this.gates.isInputOpen && this.gates.isOutputOpen;
   }
 
-  /** Nothing but timers has happened to it for so long that its instance may be given up. */
+  /** It has had only timers for long enough that its instance may be given up. */
   isLeftFor(idleMs: number): boolean {
     return this.#othersCount === 0 && opNumber(Op.Now) - this.lastUsedMs >= idleMs;
   }
@@ -94,7 +94,7 @@ export class GuestLiveObject {
   }
 
   /**
-   * Delivers what waits, for as long as the gate is open.
+   * Delivers waiting events while the gate is open.
    * @param current the invocation whose turn it is; 0 when that is unknown
    */
   pump(current: number): void {

@@ -23,7 +23,7 @@ export class StatefulNamespace {
     construction = undefined;
   }
 
-  /** The id of the name: the same for ever. */
+  /** The id of the name: it never changes. */
   idFromName(name: unknown): StatefulId {
     requireArguments(arguments.length, 1, 'idFromName');
     const text = toUSVString(name);

@@ -64,19 +64,19 @@ class ObjectInvocation extends Invocation {
   /** More of its answer follows. */
   isStreaming = false;
 
-  // Its calls may be those of others that have waited for it: it is known until the host has closed it.
+  // Other calls may have waited to continue on its result: it is known until the host has closed it.
   protected override get staysKnown(): boolean {
     return true;
   }
 
-  /** An event of an object goes on when its client is gone: others rely on what it has begun. */
+  /** An event of an object continues when its client is gone: others rely on its work. */
   override abandon(): void {}
 
   override socketLost(): void {
     this.endTask();
   }
 
-  /** The object was reset: what is left of its answer does not leave. */
+  /** The object was reset: the rest of its answer does not leave. */
   cutOff(): void {
     if (!this.isStreaming || this.tasks === 0) return;
     this.isStreaming = false;
@@ -314,7 +314,7 @@ function isWhole(result: unknown): boolean {
 }
 
 /**
- * Answers when what was written is on disk; with all of the answer at once, when it is on its way, for the host keeps the answer back. An object that was
+ * Answers when all earlier writes are on disk. A whole answer leaves at once when the writes are on their way, for the host holds it back. An object that was
  * reset has failed the event by then.
  */
 function finish(invocation: ObjectInvocation, object: GuestLiveObject, answer: () => void, isWhole = false): void {
@@ -385,7 +385,7 @@ function answerForObject(id: number, call: ReceivedCall, body: HostBody | null):
     }
   };
   if (y === undefined) goOn();
-  // Not before: what comes behind it would wait for a result that may depend on it.
+  // Not before: a call behind it would wait for a result that may depend on it.
   else goOnBy(invocation, y, body, goOn);
   return true;
 }
@@ -406,7 +406,7 @@ function isUsed(): void {
     const invocation = currentInvocation();
     const object = invocation instanceof ObjectInvocation ? invocation.object : undefined;
     if (object?.broken !== undefined) throw new ErrorCtor('The object was reset: this instance of it is over');
-    // Its own calls go on: they are what the gate waits for.
+    // Calls of its own storage are not held: the gate waits for them.
     if (invocation === undefined || service === ServiceId.ObjectStorage) return undefined;
     if (mayLeave() && !isCallResumed()) return undefined;
     return (go, refuse) => {

@@ -11,7 +11,7 @@ const DIGITS = '0123456789abcdef';
 
 let construction: { readonly hex: string; readonly name: string | undefined } | undefined;
 
-/** The digits of an id; undefined for what is none of this realm. */
+/** The digits of an id; undefined for a value that is no id of this realm. */
 export let hexOf: (id: unknown) => string | undefined;
 /** The name that it was made from. */
 export let nameOf: (id: unknown) => string | undefined;

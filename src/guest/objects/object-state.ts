@@ -45,7 +45,7 @@ export class StatefulObjectState {
     currentInvocation()?.waitUntil(promise);
   }
 
-  /** No event is delivered until the callback is done. What it throws resets the object. */
+  /** No event is delivered until the callback is done. An exception of the callback resets the object. */
   blockConcurrencyWhile(callback: unknown): Promise<unknown> {
     requireArguments(arguments.length, 1, 'blockConcurrencyWhile');
     if (!isCallable(callback)) return promiseReject(new TypeErrorCtor('blockConcurrencyWhile() takes a function'));

@@ -18,13 +18,13 @@ import {
 } from '../primordials.ts';
 import { runTimer, stopTimer, type TimerOwner } from '../web/scheduling/timers.ts';
 
-/** One object may have so many timers at a time. An isolate, which has all objects of a function, may have 10,000. */
+/** The most timers of one object at a time. An isolate, which has all objects of a function, may have 10,000. */
 const MAX_TIMERS = 5000;
 
 export interface TimedObject {
   readonly className: string;
   readonly id: string;
-  /** It has had no event for so long that its instance may be given up. */
+  /** It has had no event for long enough that its instance may be given up. */
   isLeft(): boolean;
 }
 

@@ -78,7 +78,7 @@ export class Services {
         usage: this.#usage,
         counters: this.#counters,
         rows: registry.rows,
-        // rows with a contract share directories,
+        // Rows with a contract share directories.
         directoryOf: (row, account) => this.common.directoryOf(row as BindingBase<AccountDirectories<object>>, account),
         seats: new ConsumerSeats(),
         locks: new KeyedMutex(),

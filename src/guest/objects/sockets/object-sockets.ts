@@ -55,7 +55,7 @@ import { Outbox, type SocketOwner } from './outbox.ts';
 
 const CLOSED = 3;
 
-/** One socket: what is sent on it goes to the host. */
+/** One socket: its messages go to the host. */
 class SleepingLink implements Link {
   readonly socket: number;
   readonly tags: readonly string[];

@@ -1,7 +1,7 @@
 /**
- * What an object does with its sleeping sockets, on its way to the host: entries in their order, sent together at the end of a microtask, and not before
- * what the object has written is on disk. A socket that is accepted leaves in a turn of the invocation that accepts it, because the host drops the socket
- * when that invocation ends without answering with it.
+ * The operations of an object on its hibernatable sockets, on their way to the host: entries in their order, sent together at the end of a microtask, and not
+ * before the object's earlier writes are on disk. A socket that is accepted leaves in a turn of the invocation that accepts it, because the host drops the
+ * socket when that invocation ends without answering with it.
  */
 import { ENTRY_HEAD_BYTES, SEND, SocketEntry } from '../../../bindings/objects/socket-calls.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
@@ -40,11 +40,11 @@ interface Entry {
   readonly kind: number;
   readonly data: string | Uint8Array;
   readonly onDone: ((failure: Failure | undefined) => void) | undefined;
-  /** The invocation that it has to leave with, which stays open until the host has taken it. Undefined when any may send it. */
+  /** The invocation that it must leave with, which stays open until the host has taken it. Undefined when any may send it. */
   readonly accepting: Invocation | undefined;
 }
 
-/** A call that has so many bytes takes no more entries. */
+/** A call with this many bytes takes no more entries. */
 const CALL_BYTES = 1024 * 1024;
 
 export class Outbox {
@@ -76,7 +76,7 @@ export class Outbox {
     promiseThen(promiseResolve(undefined), () => this.#flush());
   }
 
-  /** Nothing more is sent before this is done: what comes meanwhile goes with it. */
+  /** Nothing more is sent before this is done: later entries go with it. */
   #flush(): void {
     const { gates, broken } = this.#object;
     if (broken !== undefined) {
@@ -107,20 +107,20 @@ export class Outbox {
       });
   }
 
-  /** Goes on in a turn of the invocation, or when it has ended before. False when it is over. */
+  /** Continues in a turn of the invocation, or when it has ended before. False when it is over. */
   #flushIn({ id }: Invocation): boolean {
     const flush = (): void => this.#flush();
     return resume(id, flush, false, () => promiseThen(promiseResolve(undefined), flush));
   }
 
-  /** The object is about to be reset. What waits for none of its writes has been sent before that, and leaves. */
+  /** The object is about to be reset. Entries that wait for none of its writes have been sent before that, and leave. */
   sendLast(): void {
     if (!this.#object.gates.isOutputOpen) return;
     this.#passed = this.#entries.length;
     try {
       while (this.#passed > 0) {
         const accepting = this.#entries[0]?.accepting;
-        // A socket is accepted in the turn of its own invocation: what is behind it fails with the object.
+        // A socket is accepted in the turn of its own invocation: the entries behind it fail with the object.
         if (accepting !== undefined && accepting !== currentInvocation()) return;
         this.#take(this.#send());
       }

@@ -1,4 +1,4 @@
-/** What function code gives to the storage of an object. */
+/** Checks the arguments that function code gives to the storage of an object. */
 import { OBJECT_STORAGE_LIMITS } from '../../../bindings/objects/storage-limits.ts';
 import {
   arrayPush,
@@ -25,7 +25,7 @@ export interface StorageCallOptions {
   readonly allowUnconfirmed: boolean;
   /** The input gate stays open. */
   readonly allowConcurrency: boolean;
-  /** What was read is not kept in memory. */
+  /** Read values are not kept in memory. */
   readonly noCache: boolean;
 }
 
@@ -134,7 +134,7 @@ function isDate(value: object): boolean {
   }
 }
 
-/** The order of UTF-8 bytes, which is that of code points: surrogates come behind all other code units. */
+/** The order of UTF-8 bytes, which is the order of code points: surrogates come behind all other code units. */
 export function compareKeys(a: string, b: string): number {
   const length = a.length < b.length ? a.length : b.length;
   for (let i = 0; i < length; i++) {

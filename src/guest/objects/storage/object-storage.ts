@@ -26,7 +26,7 @@ import { noChanges } from './write-buffer.ts';
 export interface ObjectStorageContext {
   readonly className: string;
   readonly id: string;
-  /** What the id was made from, where that is known. */
+  /** The name that the id was made from, where it is known. */
   readonly name?: string | undefined;
   readonly gates: ObjectGates;
   readonly hasAlarmHandler: boolean;
@@ -34,7 +34,7 @@ export interface ObjectStorageContext {
   readonly deletesAlarm?: boolean;
 }
 
-/** What storage and transactions have in common. `check` throws when the receiver may not be used any more. */
+/** The operations that storage and transactions have in common. `check` throws when the receiver may not be used any more. */
 class Operations {
   protected readonly state: StorageState;
   protected readonly context: ObjectStorageContext;
@@ -74,7 +74,7 @@ class Operations {
     return found;
   }
 
-  /** What it writes can be read at once. */
+  /** Its values can be read at once. */
   put(key: unknown, value: unknown, options: unknown): Promise<void> {
     try {
       this.check('put');
@@ -268,7 +268,7 @@ class StorageOperations extends Operations {
 
   /**
    * Transactions that are requested together run one after the other. One that is requested while another runs becomes a part of that one: it cannot be
-   * told from a request of its closure.
+   * distinguished from a request of that transaction's closure.
    */
   transaction(closure: unknown): Promise<unknown> {
     if (!isCallable(closure)) return promiseReject(new TypeErrorCtor('transaction() requires a function'));
@@ -305,7 +305,7 @@ class StorageOperations extends Operations {
 
   async #transact(closure: (...args: never[]) => unknown): Promise<unknown> {
     this.state.buffer.check();
-    // Undoing the transaction must not undo what was before it.
+    // Undoing the transaction must not undo earlier writes.
     if (this.state.layer === undefined) this.state.buffer.flushSql();
     const openInput = this.state.gates.closeInput();
     const layer = this.state.open();
@@ -314,7 +314,7 @@ class StorageOperations extends Operations {
       const result = await (invoke(closure, undefined, [
         construct(() => new DurableObjectTransaction(operations)),
       ]) as unknown);
-      // One that was begun within it and is not over goes on with it.
+      // An unfinished transaction that began within it continues with it.
       while (layer.state === 'open' && this.state.layer !== layer) await this.#inner();
       this.state.buffer.check();
       if (layer.state === 'open') this.state.commit(layer);
@@ -430,7 +430,7 @@ export function createObjectStorage(context: ObjectStorageContext): object {
   return storage;
 }
 
-/** The instance that has the storage is given up. Its methods fail from now on, and what was not sent yet is not stored. */
+/** The instance that has the storage is given up. Its methods fail from now on, and unsent writes are not stored. */
 export function endObjectStorage(storage: object, error?: unknown): void {
   weakMapGet(states, storage)?.end(error);
 }

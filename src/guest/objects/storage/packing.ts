@@ -64,7 +64,7 @@ export function packEntries(entries: Entries): Uint8Array {
 
 export type Entry = readonly [key: string, value: Uint8Array];
 
-/** What the host has sent. Each value has memory of its own. */
+/** Reads the entries that the host has sent. Each value has memory of its own. */
 export function unpackEntries(bytes: Uint8Array): Entry[] {
   const entries: Entry[] = [];
   const { length } = { length: typedArrayLength(bytes) };

@@ -1,6 +1,6 @@
 /**
- * Values that were read or written recently, of all objects in this realm: in its memory, so it is bounded. Two halves: what is used stays in the young one,
- * and when that is full, the old one goes.
+ * Values that were read or written recently, of all objects in this realm: in its memory, so it is bounded. Two halves: used values stay in the young one, and
+ * when that is full, the old one goes.
  */
 import { MapCtor, mapDelete, mapGet, mapSet, typedArrayLength } from '../../primordials.ts';
 
@@ -52,7 +52,7 @@ export class ReadCache {
 }
 
 function keep(name: string, value: Cached): void {
-  // What was deleted still counts, so a half may be turned over early.
+  // Deleted values still count, so a half may be turned over early.
   youngBytes += ENTRY_BYTES + name.length * 2 + (value === null ? 0 : typedArrayLength(value));
   mapSet(young, name, value);
   if (youngBytes <= HALF_BYTES) return;

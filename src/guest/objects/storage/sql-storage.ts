@@ -1,4 +1,4 @@
-/** `ctx.storage.sql`: SQLite, with answers that are there when `exec()` returns. What it writes is in the same batch as what the other methods write. */
+/** `ctx.storage.sql`: SQLite, with answers that are there when `exec()` returns. Its writes are in the same batch as the writes of the other methods. */
 import { SQL, type SqlAnswer } from '../../../bindings/objects/storage-calls.ts';
 import {
   arrayBufferByteLength,
@@ -36,7 +36,7 @@ import { noChanges } from './write-buffer.ts';
 
 const PAGE_BYTES = 4096;
 
-/** What the service answers a text with, which is the host's. */
+/** The service's answer to a text, which is the host's. */
 interface Rows {
   readonly c: readonly string[];
   readonly r: readonly (readonly unknown[])[];
@@ -60,7 +60,7 @@ export class SqlStorage {
     return newCursor(this.#run(`${query as string}`, bindings));
   }
 
-  /** In bytes, with what is not on disk yet. */
+  /** In bytes, with writes that are not on disk yet. */
   get databaseSize(): number {
     const count = this.#run('PRAGMA page_count', []).r[0]?.[0];
     return typeof count === 'number' ? count * PAGE_BYTES : 0;
@@ -201,7 +201,7 @@ class RawIterator {
   }
 }
 
-// Iterators as those of the language: each is its own iterable.
+// Iterators like the language's own: each is its own iterable.
 const IteratorPrototype = getPrototypeOf(getPrototypeOf(arrayIterator([])) ?? {});
 setPrototypeOf(SqlStorageCursor.prototype, IteratorPrototype);
 setPrototypeOf(RawIterator.prototype, IteratorPrototype);

@@ -127,7 +127,7 @@ export class StorageCalls {
     const invocation = currentInvocation();
     await this.#opening;
     const reply = this.#send(method, args, body, onSent);
-    // The turn may be that of another invocation, with which the call must not end.
+    // The turn may belong to another invocation, with which the call must not end.
     const other = currentInvocation();
     if (other !== undefined && other !== invocation) holdFor(other, reply);
     return reply;

@@ -1,4 +1,4 @@
-/** What an object's storage is made of: its calls, the writes on their way, what was read, and the transactions that are open. */
+/** The state of an object's storage: its calls, the writes on their way, recently read values, and the open transactions. */
 import { SQL_ROLLBACK } from '../../../bindings/objects/storage-calls.ts';
 import {
   arrayPush,
@@ -19,7 +19,7 @@ import { ReadCache } from './read-cache.ts';
 import { StorageCalls } from './storage-calls.ts';
 import { addChanges, type BufferedChanges, noChanges, WriteBuffer } from './write-buffer.ts';
 
-/** A transaction that is open. What it writes is seen by all that is read, and by no other event of the object. */
+/** A transaction that is open. All reads see its writes, and no other event of the object does. */
 export interface Layer extends BufferedChanges {
   isConfirmed: boolean;
   /** It was rolled back or is over. */
@@ -30,7 +30,7 @@ export interface Layer extends BufferedChanges {
 /** The value of a key; null: it has none. undefined: the host is to be asked. */
 type Known = Uint8Array | null | undefined;
 
-/** Microtasks after a read in which the function goes on with it, before another event may. */
+/** Microtasks after a read in which the function continues with it, before another event may. */
 const RESUMING_TURNS = 12;
 
 export class StorageState implements StorageParts {
@@ -117,12 +117,12 @@ export class StorageState implements StorageParts {
     return false;
   }
 
-  /** What was written before the transaction stays; without any the host forgets all of it. */
+  /** Writes before the transaction remain; without any the host forgets all of it. */
   #undoSql({ number }: Layer): void {
     try {
       this.calls.callNow(SQL_ROLLBACK, `,"y":${this.hasSql ? number : 0}`, null);
     } catch (error) {
-      // It would become a part of what is written next.
+      // Otherwise it would become a part of the next write.
       this.buffer.end(error);
     }
   }
@@ -150,7 +150,7 @@ export class StorageState implements StorageParts {
     return this.calls.wasEmpty && !buffer.hasStored ? null : undefined;
   }
 
-  /** The values of the keys, null for those that are not there. What it finds here it answers with at once, and closes no gate. */
+  /** The values of the keys, null for those that are not there. Values that it has itself are answered at once, and close no gate. */
   read(keys: readonly string[], options: StorageCallOptions, isExistence = false): Promise<(Uint8Array | null)[]> {
     this.buffer.check();
     const { values, missing } = this.#known(keys);
@@ -165,7 +165,7 @@ export class StorageState implements StorageParts {
     });
   }
 
-  /** As {@link read}; the thread stands still for what the host has to be asked for. */
+  /** As {@link read}; the thread stands still while the host is asked. */
   readNow(keys: readonly string[], isExistence = false): (Uint8Array | null)[] {
     this.buffer.check();
     const { values, missing } = this.#known(keys);
@@ -210,7 +210,7 @@ export class StorageState implements StorageParts {
     return { values, missing };
   }
 
-  /** Puts what was found into the places of what was not known. */
+  /** Puts found values into the places of unknown ones. */
   #completed(
     values: Known[],
     missing: readonly string[],
@@ -291,7 +291,7 @@ export class StorageState implements StorageParts {
       this.cache.set(key, value);
   }
 
-  /** What is written in the range and not on disk. */
+  /** The writes in the range that are not on disk. */
   #ownIn(range: ListRange): { readonly entries: Entries; readonly count: number; readonly isCleared: boolean } {
     const all = noChanges();
     const add = (value: Uint8Array | undefined, key: string): void => {
@@ -326,14 +326,14 @@ export class StorageState implements StorageParts {
   }
 }
 
-/** What the buffer of writes uses. */
+/** The parts that the buffer of writes uses. */
 interface StorageParts {
   readonly calls: StorageCalls;
   readonly gates: ObjectGates;
   cache: ReadCache;
 }
 
-/** What is left of the range behind an entry of it. */
+/** The rest of the range behind an entry of it. */
 function afterEntry(range: ListRange, [key]: Entry): ListRange {
   return range.isReverse ? { ...range, to: key } : { ...range, from: `${key}\0` };
 }
@@ -355,7 +355,7 @@ function isIn({ from, to, prefix }: ListRange, key: string): boolean {
   return to === undefined || compareKeys(key, to) < 0;
 }
 
-/** What is stored, with what is not on disk in its place. Both are of the range. */
+/** The stored entries, with writes that are not on disk in their place. Both are of the range. */
 function merged(stored: readonly Entry[], own: Entries, { isReverse, limit }: ListRange): Entry[] {
   const keys: string[] = [];
   mapForEach(own, (value, key) => {

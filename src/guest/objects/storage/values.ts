@@ -7,7 +7,7 @@ import { isReadableStream } from '../../web/streams/streams.ts';
 
 const MAX_BYTES = OBJECT_STORAGE_LIMITS.valueBytes + VALUE_FORM_BYTES;
 
-/** @throws DOMException DataCloneError for what cannot be cloned, RangeError for what is too large */
+/** @throws DOMException DataCloneError for a value that cannot be cloned, RangeError for one that is too large */
 export function encodeValue(value: unknown): Uint8Array {
   const bytes = encodeStructured(value, encodeOther, STORED);
   if (typedArrayLength(bytes) <= MAX_BYTES) return bytes;

@@ -1,6 +1,6 @@
 /**
  * The writes of an object on their way to the disk. Those that come without an `await` in between are one batch, which is stored whole or not at all; so are
- * those that follow while nothing but promises is waited for. What was written is found here until it is on disk.
+ * later ones while the code awaits nothing but promises. It finds written values until they are on disk.
  */
 import { OBJECT_STORAGE_LIMITS } from '../../../bindings/objects/storage-limits.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';
@@ -81,7 +81,7 @@ interface Unwritten {
   readonly batch: number;
 }
 
-/** So many microtasks without a write end a batch: `await storage.put()` takes few of them. */
+/** This many microtasks without a write end a batch: `await storage.put()` takes few of them. */
 const QUIET_TURNS = 12;
 /** A batch of that size is not made larger by writes behind an `await`. */
 const LARGE_BYTES = 1024 * 1024;
@@ -110,7 +110,7 @@ export class WriteBuffer {
   #numbers = 0;
   #clearings = 0;
   #failure: { readonly error: unknown } | undefined;
-  /** Counts the batches that have come to the disk: what was read meanwhile may be from before or after. */
+  /** Counts the batches that have come to the disk: a value read meanwhile may be from before or after. */
   written = 0;
   /** Something may have been stored since the object was opened. */
   hasStored = false;
@@ -129,7 +129,7 @@ export class WriteBuffer {
     return this.#clearing !== undefined;
   }
 
-  /** What was written to the key and may not be on disk; undefined: nothing. */
+  /** The value written to the key that may not be on disk; undefined: nothing. */
   find(key: string): Unwritten | undefined {
     return mapGet(this.#unwritten, key);
   }
@@ -183,12 +183,12 @@ export class WriteBuffer {
     return this.#open?.hasSql === true;
   }
 
-  /** The deletion of everything that will be in the same write as what is written now; 0: there is none. */
+  /** The number of the deletion of everything that is in the same write as the next changes; 0 without such a deletion. */
   get clearing(): number {
     return this.#open?.isClearing === true ? this.#clearings : 0;
   }
 
-  /** What was written by SQL until now is a write of its own. */
+  /** Makes the earlier writes by SQL a write of their own. */
   flushSql(): void {
     if (this.#open?.hasSql === true) this.#flush(this.#open);
   }
@@ -206,13 +206,13 @@ export class WriteBuffer {
     if (last !== undefined) await last.written;
   }
 
-  /** The object is reset: nothing is written any more, and nothing more can be read. What is on its way may be stored or not. */
+  /** The object is reset: nothing is written any more, and nothing more can be read. Writes on their way may be stored or not. */
   end(error: unknown): void {
     if (this.#failure !== undefined) return;
     this.#failure = { error };
     const batches = arraySplice(this.#batches, 0);
     this.#open = undefined;
-    // First, and also when nothing is on its way: the object has lost what it was told is written, or could write nothing any more.
+    // This comes first, and also when nothing is on its way: the object has lost writes that it counts as written, or could write nothing any more.
     this.#parts.gates.holdOutput(promiseReject(error));
     for (let i = 0; i < batches.length; i++) batches[i]?.reject(error);
   }
@@ -260,7 +260,7 @@ export class WriteBuffer {
     this.#open = batch;
     arrayPush(this.#batches, batch);
     const invocation = currentInvocation();
-    // It goes on until the batch is stored, also when its client has left.
+    // It stays open until the batch is stored, also when its client has left.
     if (invocation !== undefined) keepOpen(invocation, written);
     void this.#flushWhenQuiet(batch);
     return batch;
@@ -333,7 +333,7 @@ interface Size {
   readonly keys: number;
 }
 
-/** What the changes add to those that are there. */
+/** The size that the changes add to the existing entries. */
 function sizeOf({ entries }: BufferedChanges, before: Entries | undefined): Size {
   let bytes = 0;
   let keys = 0;
@@ -362,7 +362,7 @@ function keepOpen(invocation: Invocation, written: Promise<void>): void {
   try {
     invocation.waitUntil(settled);
   } catch {
-    // Its client has left: it goes on for what it has under way.
+    // Its client has left: the invocation stays open for its pending work.
     holdFor(invocation, settled);
   }
 }
