@@ -1,7 +1,6 @@
 /**
- * Defines a binding for the host: a service that functions call, and a row of the registry (registry.ts) that says how it is configured,
- * what its calls count as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API,
- * accounting.
+ * Defines a binding for the host: a service that functions call, and a row of the registry (registry.ts) that says how it is configured, what its calls count
+ * as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API, accounting.
  */
 import type { AccountWork } from '../quotas/host/call-work.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';

@@ -24,9 +24,8 @@ export interface ClientReply<Stream extends ClientStream> {
 
 export interface ClientPlatform<Stream extends ClientStream, BlobType> {
   /**
-   * Calls the service of the binding. `args` is plain data. `body` is borrowed until the promise settles; the bytes of the
-   * answer belong to the client. `lengthOf` finds in the head how long the body of the answer is: a stream with another length fails. Rejects with an error of
-   * the client's realm.
+   * Calls the service of the binding. `args` is plain data. `body` is borrowed until the promise settles; the bytes of the answer belong to the client.
+   * `lengthOf` finds in the head how long the body of the answer is: a stream with another length fails. Rejects with an error of the client's realm.
    */
   readonly call: (
     method: string,

@@ -15,8 +15,7 @@ export interface OpenedEngine<State = unknown> {
 }
 
 /**
- * The terms of the calls of one method. Arguments and results cross as values (services/remote/values.ts), with the exceptions given here. Places count
- * from 0.
+ * The terms of the calls of one method. Arguments and results cross as values (services/remote/values.ts), with the exceptions given here. Places count from 0.
  */
 export interface MethodTerms {
   /** A call changes nothing, or nothing more when it is repeated: it is made once more when the connection was lost. @default false */

@@ -10,9 +10,8 @@ const slice: (text: string, start: number, end: number) => string = Function.pro
 );
 
 /**
- * V8 looks up each JSON string of up to 10 characters in its table of all internalized strings, which takes longer than
- * the rest of parsing it. Substrings of 13 characters and more refer to the text that they are cut from: one that is
- * kept would keep the whole page alive.
+ * V8 looks up each JSON string of up to 10 characters in its table of all internalized strings, which takes longer than the rest of parsing it. Substrings of
+ * 13 characters and more refer to the text that they are cut from: one that is kept would keep the whole page alive.
  */
 const MAX_CUT_CHARACTERS = 12;
 

@@ -1,7 +1,6 @@
 /**
- * The guest's end of the bridge. `hostCall` lives in this module's closure alone and is only ever called directly, as
- * `hostCall(...)`: in an array, a bind or an argument it could be caught by patched code. The catch has no binding, since what
- * the call throws at the edge of the stack belongs to the host realm.
+ * The guest's end of the bridge. `hostCall` lives in this module's closure alone and is only ever called directly, as `hostCall(...)`: in an array, a bind or
+ * an argument it could be caught by patched code. The catch has no binding, since what the call throws at the edge of the stack belongs to the host realm.
  */
 import { Ev, FAILED, Op } from '../isolate/ops/table.ts';
 import { type CallSite, callSite, setStackSource } from './errors.ts';

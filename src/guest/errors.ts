@@ -34,9 +34,8 @@ export function setStackSource(capture: typeof remember, frames: typeof framesOf
 /** Frames that the engine keeps of an error that is made by a constructor. Some may be of the bundle, and are not shown. */
 const MADE_FRAMES = 16;
 /**
- * Frames that the engine keeps of an error that it throws itself. Only the limit at that moment distinguishes the two cases, and a loop
- * that catches such errors pays for each frame. Two frames are enough: the engine's own function, if one threw, and the place that called
- * it.
+ * Frames that the engine keeps of an error that it throws itself. Only the limit at that moment distinguishes the two cases, and a loop that catches such
+ * errors pays for each frame. Two frames are enough: the engine's own function, if one threw, and the place that called it.
  */
 const THROWN_FRAMES = 2;
 const nativeCapture = NativeError.captureStackTrace;

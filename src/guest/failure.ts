@@ -1,6 +1,4 @@
-/**
- * Turns an exception of function code into bounded text for the host. It is read with care, since every getter of it may be function code.
- */
+/** Turns an exception of function code into bounded text for the host. It is read with care, since every getter of it may be function code. */
 import { shortened } from './errors.ts';
 import { jsonStringify, stringSlice } from './primordials.ts';
 import { isObject } from './web/base/idl.ts';

@@ -52,9 +52,8 @@ function lock(target: object, key: PropertyKey): void {
 }
 
 /**
- * Node awaits the promise of a module's evaluation in the host realm: it reads `constructor` and `then` of a promise of this realm and
- * calls the `then` it finds with functions of the host realm. So both must be the engine's own even after function code has run, and so
- * must the species that `then` looks up.
+ * Node awaits the promise of a module's evaluation in the host realm: it reads `constructor` and `then` of a promise of this realm and calls the `then` it
+ * finds with functions of the host realm. So both must be the engine's own even after function code has run, and so must the species that `then` looks up.
  */
 lock(Promise.prototype, 'then');
 lock(Promise.prototype, 'constructor');

@@ -1,7 +1,4 @@
-/**
- * Bodies that come from the host and bodies that go to it. Reading and writing cross the bridge chunk by chunk, and only as
- * fast as the other side allows.
- */
+/** Bodies that come from the host and bodies that go to it. Reading and writing cross the bridge chunk by chunk, and only as fast as the other side allows. */
 import { BODY_ENDED, Ev, Op } from '../isolate/ops/table.ts';
 import { errorFromText, onEvent, op, opNumber, opString } from './bridge.ts';
 import { leaving, mayLeave } from './output-gate.ts';

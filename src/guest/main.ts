@@ -1,7 +1,6 @@
 /**
- * The guest bundle. Evaluated once in each guest realm before any function code; its completion value is `install`.
- * The order of the imports is the order of evaluation: hardening comes first (rule R4), then
- * the errors, which the rest captures.
+ * The guest bundle. Evaluated once in each guest realm before any function code; its completion value is `install`. The order of the imports is the order of
+ * evaluation: hardening comes first (rule R4), then the errors, which the rest captures.
  */
 import './harden.ts';
 import { connect, enter } from './bridge.ts';

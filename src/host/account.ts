@@ -86,10 +86,9 @@ export class Account {
    * Loads a function, or a new version of one. The old version serves until the new one is ready, and finishes the requests that it has begun. Existing
    * handles, and listeners made with them, serve the new version: the result is the same object as before. When several calls for one name are made at once,
    * the version of the last call serves in the end. An earlier one never serves after that, may not be started at all, and resolves with the same function.
-   * Rejects with TypeError for a wrong option and EdgeError for an error in the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW,
-   * EDGE_SCRIPT_IMPORT, EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with
-   * the host names of others, EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed
-   * then.
+   * Rejects with TypeError for a wrong option and EdgeError for an error in the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW, EDGE_SCRIPT_IMPORT,
+   * EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with the host names of others,
+   * EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed then.
    */
   load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
     return this.deploy('owner', source, options);

@@ -16,9 +16,7 @@ import type { ObjectRules } from './objects/object-runner.js';
 
 /** The options of `fn.fetch()` beside the request. */
 export interface FunctionFetchOptions extends RequestInit {
-  /**
-   * The value of `ctx.props` for the handler, and of `context.props` for callbacks: a JSON object of up to 64 KiB. @default the props of load()
-   */
+  /** The value of `ctx.props` for the handler, and of `context.props` for callbacks: a JSON object of up to 64 KiB. @default the props of load() */
   readonly props?: Readonly<Record<string, unknown>>;
   /**
    * How long to wait for the answer and all of its body, in milliseconds from the call on, the start of the function included: from 1 on, or Infinity.

@@ -146,9 +146,8 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   /**
-   * The S3-compatible API of the buckets, as a fetch handler that has listeners for node:http beside it. A fetch Request has been through
-   * a URL parser, which loses keys with dot segments; the listeners lose nothing. Throws TypeError or RangeError for options that are not
-   * valid.
+   * The S3-compatible API of the buckets, as a fetch handler that has listeners for node:http beside it. A fetch Request has been through a URL parser, which
+   * loses keys with dot segments; the listeners lose nothing. Throws TypeError or RangeError for options that are not valid.
    */
   s3(options: HostS3Options): HostS3 {
     return hostS3(this.#core, options);

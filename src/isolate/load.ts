@@ -1,7 +1,4 @@
-/**
- * Loads a deployment into a fresh realm: collects its modules, hands the configuration to the guest, evaluates, and waits for the guest's
- * report.
- */
+/** Loads a deployment into a fresh realm: collects its modules, hands the configuration to the guest, evaluates, and waits for the guest's report. */
 
 import type { Exchange } from '../protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
@@ -62,8 +59,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   }
   const result = await Promise.race([outcome, request.quiet().then(() => NEVER_SETTLES)]);
   if ('failure' in result) return { kind: 'failed', failure: result.failure };
-  // Rewriting is not charged to the script up to the time that it may use itself. The rest is, so that no script can make rewriting cost
-  // more.
+  // Rewriting is not charged to the script up to the time that it may use itself. The rest is, so that no script can make rewriting cost more.
   const rewritingMs = Math.min(graph.rewritingMs, load.limits.startupMs);
   const startupTimeMs = Math.max(0, nowMs() - startedMs - rewritingMs) + request.meter.startupChargedMs;
   return { kind: 'loaded', handlers: result.handlers, startupTimeMs };

@@ -304,10 +304,7 @@ export class InvocationMeter implements TurnMeter {
     return true;
   }
 
-  /**
-   * The difference between the cost of finished work and its charge. The limit is checked at the end of the next turn, which delivers the
-   * result.
-   */
+  /** The difference between the cost of finished work and its charge. The limit is checked at the end of the next turn, which delivers the result. */
   settle(invocation: number, cpuMs: number): void {
     const budget = this.#budgets.get(invocation) ?? this.#background;
     if (budget !== undefined) budget.usedMs += cpuMs;

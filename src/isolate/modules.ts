@@ -110,8 +110,7 @@ export class ModuleGraph {
     const compiled = this.#compileScript(script);
     return () => {
       try {
-        // To display an error Node would read and write its `stack`, and both can call function code. A text that becomes too long by that
-        // ends the process.
+        // To display an error Node would read and write its `stack`, and both can call function code. A text that becomes too long by that ends the process.
         compiled.runInContext(this.#realm.context, { displayErrors: false });
         return undefined;
       } catch (error) {

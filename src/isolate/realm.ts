@@ -1,7 +1,6 @@
 /**
- * The guest realm: an ordinary V8 context without any object of this realm in it (rule R1), and the guest bundle evaluated
- * in it. A thread serves one function in one realm, which is built ahead of time: so V8 compiles functions lazily, which takes less memory than a
- * code cache would.
+ * The guest realm: an ordinary V8 context without any object of this realm in it (rule R1), and the guest bundle evaluated in it. A thread serves one function
+ * in one realm, which is built ahead of time: so V8 compiles functions lazily, which takes less memory than a code cache would.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import vm from 'node:vm';

@@ -120,10 +120,7 @@ export interface FunctionPort extends AccountPort {
   ): Promise<{ readonly startupTimeMs: number }>;
   /** Replaces routes and cron triggers without touching the isolates. When it rejects, those from before hold. */
   setTriggers(account: string, name: string, triggers: FunctionTriggers): Promise<void>;
-  /**
-   * Runs the scheduled handler of the function to its end. `scheduledTime` null: now.
-   * Rejects with EDGE_CONFIG_INVALID when the function does not serve.
-   */
+  /** Runs the scheduled handler of the function to its end. `scheduledTime` null: now. Rejects with EDGE_CONFIG_INVALID when the function does not serve. */
   runScheduled(
     account: string,
     name: string,

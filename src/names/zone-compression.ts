@@ -1,6 +1,5 @@
 /**
- * How listeners compress answers in the zones of the management API: the setting `brotli`, and the compression rules of Enterprise zones, which
- * override it.
+ * How listeners compress answers in the zones of the management API: the setting `brotli`, and the compression rules of Enterprise zones, which override it.
  */
 import { nameOfHost, namesAbove } from './host-names.js';
 import { compilePattern, type Pattern } from './route-pattern.js';

@@ -4,10 +4,7 @@ import { ownView } from './buffer-views.js';
 /** A chunk that is this small is gathered with others. */
 const COPY_BELOW_BYTES = 16 * 1024;
 
-/**
- * Small chunks are gathered in one buffer that doubles: a peer that sends its bytes one by one would else cost a hundred times their
- * number.
- */
+/** Small chunks are gathered in one buffer that doubles: a peer that sends its bytes one by one would else cost a hundred times their number. */
 export class ChunkQueue {
   #chunks: Buffer[] = [];
   #bytes = 0;

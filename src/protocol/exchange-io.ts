@@ -1,7 +1,4 @@
-/**
- * An exchange as async iteration: what services read from a call and write back. One object is the listener of the exchange for its
- * whole life.
- */
+/** An exchange as async iteration: what services read from a call and write back. One object is the listener of the exchange for its whole life. */
 import { type CallerContext, callerContext } from '../quotas/caller-context.js';
 import type { Exchange, ExchangeListener } from './exchange.js';
 
@@ -216,9 +213,7 @@ export class ExchangeIo implements ExchangeListener {
     else this.#caller.runInAsyncScope(run);
   }
 
-  /**
-   * The result of ending it is not needed. Iterators may be the application's: one that throws must not keep the rest from being notified.
-   */
+  /** The result of ending it is not needed. Iterators may be the application's: one that throws must not keep the rest from being notified. */
   #endSource(): void {
     const source = this.#source;
     this.#source = undefined;

@@ -12,8 +12,7 @@ const BY_REFERENCE_BYTES = 8 * 1024;
 const NO_FRAME = -1;
 
 /**
- * Gathers frames until `take`. A caller that hands over a body of BY_REFERENCE_BYTES or more must leave it unchanged
- * until it has been written.
+ * Gathers frames until `take`. A caller that hands over a body of BY_REFERENCE_BYTES or more must leave it unchanged until it has been written.
  *
  * A frame is there as a whole or not at all, also when a call in the middle throws: an isolate writes on the stack of its function, which may have come to its
  * end. So the state of the gathered frames (`#parts`, `#start`, `#end`, the length of a frame that grows) changes last. It changes by nothing that calls a

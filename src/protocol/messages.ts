@@ -164,10 +164,7 @@ export interface IsolateLimits {
   /** CPU time that occasional overruns may borrow, and how much of it there is now (quotas/cpu-token-bucket.ts). */
   readonly cpuOverrunMs: number;
   readonly cpuBalanceMs: number;
-  /**
-   * CPU time that the start-up, and on top of that one of the first invocations may take (quotas/cold-starts.ts). Absent when no invocation
-   * may.
-   */
+  /** CPU time that the start-up, and on top of that one of the first invocations may take (quotas/cold-starts.ts). Absent when no invocation may. */
   readonly cpuColdMs?: number;
   /** CPU time of one invocation, by what started it; null for no limit. */
   readonly cpuMs: Readonly<Record<'fetch' | 'scheduled' | 'queue' | 'alarm' | 'tail', number | null>>;

@@ -18,10 +18,7 @@ export interface AdmissionRequest {
   readonly account: string;
   readonly limits: AdmissionLimits;
   readonly mode: RouteMode;
-  /**
-   * The client's address, where it is known: behind a proxy it must be the one that the proxy reports, or all clients would share the
-   * proxy's address.
-   */
+  /** The client's address, where it is known: behind a proxy it must be the one that the proxy reports, or all clients would share the proxy's address. */
   readonly address?: string | undefined;
 }
 

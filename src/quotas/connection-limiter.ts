@@ -1,7 +1,6 @@
 /**
- * At most six open connections per invocation (specification: States, "Connection pool of one invocation"; Limits,
- * rule 7). More attempts wait in order; when everything open is idle while attempts wait, the least recently used
- * connection is canceled.
+ * At most six open connections per invocation (specification: States, "Connection pool of one invocation"; Limits, rule 7). More attempts wait in order; when
+ * everything open is idle while attempts wait, the least recently used connection is canceled.
  *
  * p-queue holds the waiting attempts and lru-cache the order of use of open connections. Neither is made before there is something to put in order: the queue
  * with the first attempt that finds no room, the order of use with the second connection that is open at the same time. A single call needs neither. As a task

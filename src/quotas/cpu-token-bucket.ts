@@ -1,8 +1,7 @@
 /**
- * Forgives occasional overruns of the CPU limit and no consistent ones (specification: Limits, rule 3). A tenth of the time that an
- * invocation leaves unused is lent to later ones, up to a bound. All of it would be too much: one light request would pay for three that pass
- * a limit of 10 ms by 3, and a function whose requests are mostly too heavy would be answered for good. Pure arithmetic: the watchdog
- * measures and kills.
+ * Forgives occasional overruns of the CPU limit and no consistent ones (specification: Limits, rule 3). A tenth of the time that an invocation leaves unused is
+ * lent to later ones, up to a bound. All of it would be too much: one light request would pay for three that pass a limit of 10 ms by 3, and a function whose
+ * requests are mostly too heavy would be answered for good. Pure arithmetic: the watchdog measures and kills.
  */
 
 /** The part of unused time that is lent. */

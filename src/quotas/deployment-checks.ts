@@ -77,8 +77,7 @@ export type CountLimitName = Extract<
 >;
 
 /**
- * Checks how many of something there would be: functions or cron triggers of the account, routes of a zone, zones of a
- * function.
+ * Checks how many of something there would be: functions or cron triggers of the account, routes of a zone, zones of a function.
  *
  * @param subject what cannot be done otherwise: `load function "hello"`
  * @throws EdgeError EDGE_LIMIT_EXCEEDED

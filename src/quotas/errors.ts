@@ -384,10 +384,7 @@ export const EDGE_ERRORS = {
 
 export type EdgeErrorCode = keyof typeof EDGE_ERRORS;
 
-/**
- * An error that an operator or a program reacts to. Decide by `code`, never by `instanceof` or by the message:
- * errors cross processes and realms.
- */
+/** An error that an operator or a program reacts to. Decide by `code`, never by `instanceof` or by the message: errors cross processes and realms. */
 export class EdgeError extends Error {
   readonly code: EdgeErrorCode;
   /** The HTTP status that an endpoint answers when this error ends a request. */

@@ -1,7 +1,6 @@
 /**
- * The one table of limits: every row of the specification's section "Limits", by plan. Option checks, messages, the
- * tables in the documentation and the boundary tests are made from it. KB and MB of the specification are read as
- * 1,024 and 1,048,576 bytes; `Infinity` is its "none".
+ * The one table of limits: every row of the specification's section "Limits", by plan. Option checks, messages, the tables in the documentation and the
+ * boundary tests are made from it. KB and MB of the specification are read as 1,024 and 1,048,576 bytes; `Infinity` is its "none".
  */
 
 import type { EdgeErrorCode } from './errors.js';

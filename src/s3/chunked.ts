@@ -4,9 +4,8 @@ import { S3Error } from './wire/errors.js';
 import { EMPTY_SHA256, isSameSignature, sign } from './wire/signature.js';
 
 /**
- * Decodes `aws-chunked` bodies as they flow. A chunk is passed on before its signature is known; the error at its end fails the whole body,
- * and no part of a body that fails is ever stored. https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html and
- * sigv4-streaming-trailers.html
+ * Decodes `aws-chunked` bodies as they flow. A chunk is passed on before its signature is known; the error at its end fails the whole body, and no part of a
+ * body that fails is ever stored. https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-streaming.html and sigv4-streaming-trailers.html
  */
 
 export interface ChunkedOptions {

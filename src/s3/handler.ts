@@ -23,9 +23,8 @@ export interface S3Handler {
   /** The core: a request in the shape of node:http to a response. Never rejects. */
   handle(request: S3RawRequest): Promise<S3RawResponse>;
   /**
-   * For servers that speak fetch. `Request.url` has been through a URL parser, which removes dot segments and turns
-   * `\` to `/`: requests for such keys fail with SignatureDoesNotMatch, unless `target` gives the request target as
-   * it came. The listener has no such loss.
+   * For servers that speak fetch. `Request.url` has been through a URL parser, which removes dot segments and turns `\` to `/`: requests for such keys fail
+   * with SignatureDoesNotMatch, unless `target` gives the request target as it came. The listener has no such loss.
    */
   fetch(request: Request, options?: { readonly target?: string }): Promise<Response>;
   /** For `http.createServer(listener)`, or a router that leaves `originalUrl` on the request. */

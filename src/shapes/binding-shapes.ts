@@ -1,7 +1,4 @@
-/**
- * The bindings that a function may have, as its configuration names them: the part of the registry that options, files and the management
- * API read.
- */
+/** The bindings that a function may have, as its configuration names them: the part of the registry that options, files and the management API read. */
 
 import type { BindingTable } from '../bindings/binding.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';

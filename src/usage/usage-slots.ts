@@ -47,9 +47,7 @@ const CALL_SLOTS = recordOf(CALL_KINDS, (_, index) => INVOCATIONS + SUMS.length 
 const KIND_OFFSETS = recordOf(INVOCATION_KINDS, (_, index) => index * OUTCOMES);
 const OUTCOME_OFFSETS = recordOf(INVOCATION_OUTCOMES, (_, index) => index);
 
-/**
- * The name of each slot on disk, which never changes its meaning: `fetch.ok`, `cpuUs`, `calls.bucket`. Slots may move; a row is stored by names.
- */
+/** The name of each slot on disk, which never changes its meaning: `fetch.ok`, `cpuUs`, `calls.bucket`. Slots may move; a row is stored by names. */
 export const SLOT_NAMES: readonly string[] = [
   ...INVOCATION_KINDS.flatMap(kind => INVOCATION_OUTCOMES.map(outcome => `${kind}.${outcome}`)),
   ...SUMS,

@@ -5,9 +5,7 @@ import type { UsageRow } from './usage-row.js';
 import { addSlots, decodeSlots, encodeSlots } from './usage-slots.js';
 import type { UsageStore } from './usage-store.js';
 
-/**
- * Functions of one account that have a row of their own on a day. A customer may deploy under ever new names; usage beyond is added up in one row.
- */
+/** Functions of one account that have a row of their own on a day. A customer may deploy under ever new names; usage beyond is added up in one row. */
 export const MAX_FUNCTIONS_A_DAY = 2000;
 
 /** The rows of one batch: a batch is made in one go, on the thread of the application. */

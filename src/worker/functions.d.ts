@@ -174,10 +174,7 @@ declare global {
   /** The promise of a result. Methods and properties of the result can be called before it is there: `env.API.user(7).name()`. */
   type RpcPromise<T> = Promise<RpcValue<T>> & (T extends object ? RpcMembers<T> : unknown) & RpcDisposable;
 
-  /**
-   * A service binding, `env.AUTH`, by the type of the class that it calls: `Service<Auth>`. Without one only `fetch()` is
-   * known.
-   */
+  /** A service binding, `env.AUTH`, by the type of the class that it calls: `Service<Auth>`. Without one only `fetch()` is known. */
   type Service<Entrypoint = object> = RpcMembers<Entrypoint> & {
     /** Answered by the function, whatever host the URL names. */
     fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;

@@ -12,10 +12,7 @@ export function resolveRange(range: ByteRange | undefined, size: number): Resolv
   return length > 0 ? { offset: range.offset, length } : undefined;
 }
 
-/**
- * The range of a Range header (RFC 7233 section 2.1); undefined when the header is to be ignored: for several ranges, other units, and malformed
- * text.
- */
+/** The range of a Range header (RFC 7233 section 2.1); undefined when the header is to be ignored: for several ranges, other units, and malformed text. */
 export function parseRangeHeader(header: string): ByteRange | undefined {
   const match = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i.exec(header.trim().replace(/\s+/g, ''));
   if (match === null) return undefined;

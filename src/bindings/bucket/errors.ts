@@ -36,9 +36,7 @@ export type BucketMethod =
   | 'createBucket'
   | 'deleteBucket';
 
-/**
- * An error of a bucket, as functions see it: an `Error` with the message `<method>: <text> (<code>)`. Decide by `code`.
- */
+/** An error of a bucket, as functions see it: an `Error` with the message `<method>: <text> (<code>)`. Decide by `code`. */
 export class BucketError extends Error {
   /** Not enumerable. */
   declare readonly code: BucketErrorCode;

@@ -1,7 +1,4 @@
-/**
- * How a kept response answers a request: whole, in parts, or not at all because the client has it. @see
- * https://httpwg.org/specs/rfc9110.html#precedence
- */
+/** How a kept response answers a request: whole, in parts, or not at all because the client has it. @see https://httpwg.org/specs/rfc9110.html#precedence */
 import { parseHttpDate } from '../http-date.js';
 import { type ByteSpan, rangesOf } from './byte-ranges.js';
 import { headerOf } from './header-values.js';

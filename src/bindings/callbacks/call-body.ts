@@ -24,9 +24,7 @@ export interface CallStream {
 /** The rest of the body: nothing, bytes that nobody reads until the call ends, or a stream that the given function makes. */
 export type Rest = 'nothing' | 'held' | ((source: GivenBodySource) => CallStream);
 
-/**
- * @throws TypeError when the body is not as long as the lengths say
- */
+/** @throws TypeError when the body is not as long as the lengths say */
 export async function takeApart(body: ServiceBody | null, lengths: readonly number[], rest: Rest): Promise<CallBody> {
   const source = new ByteSource(body);
   const bytes: Uint8Array<ArrayBuffer>[] = [];

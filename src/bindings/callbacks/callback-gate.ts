@@ -2,10 +2,7 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 
-/**
- * A call is abandoned when it has timed out or its invocation has ended. This many times `concurrency` abandoned calls
- * may be unsettled.
- */
+/** A call is abandoned when it has timed out or its invocation has ended. This many times `concurrency` abandoned calls may be unsettled. */
 const ABANDONED_FACTOR = 10;
 
 /**

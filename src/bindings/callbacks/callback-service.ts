@@ -214,10 +214,7 @@ class RunningCall {
     });
   }
 
-  /**
-   * The caller has stopped waiting: the call is over, or it counts as abandoned until the application's function
-   * settles.
-   */
+  /** The caller has stopped waiting: the call is over, or it counts as abandoned until the application's function settles. */
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;

@@ -1,6 +1,5 @@
 /**
- * How values travel between a function and the application: as JSON with tags for what JSON has not, with bytes and at most one stream as the body
- * of the call.
+ * How values travel between a function and the application: as JSON with tags for what JSON has not, with bytes and at most one stream as the body of the call.
  */
 
 /** The method on the wire. */

@@ -8,10 +8,7 @@ export interface CallbackContext {
   readonly invocation: string;
   /** The props of the call of `fn.fetch()`, else the props of `load()`. */
   readonly props: Readonly<Record<string, unknown>>;
-  /**
-   * Fires when the result is no longer awaited: the invocation has ended, or the call has timed out
-   * (EDGE_CALLBACK_TIMEOUT).
-   */
+  /** Fires when the result is no longer awaited: the invocation has ended, or the call has timed out (EDGE_CALLBACK_TIMEOUT). */
   readonly signal: AbortSignal;
 }
 

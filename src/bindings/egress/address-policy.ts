@@ -91,9 +91,8 @@ const NOT_PUBLIC = ranges('', [
 const GLOBAL_UNICAST = ranges('', ['2000::/3']);
 
 /**
- * The IPv4 address that an IPv6 address stands for: IPv4-mapped (::ffff:0:0/96), IPv4-translated (::ffff:0:0:0/96),
- * IPv4-compatible (::/96) and NAT64 (64:ff9b::/96). Behind a DNS64 resolver every IPv4 site has a NAT64 address, so
- * these are judged by what they stand for.
+ * The IPv4 address that an IPv6 address stands for: IPv4-mapped (::ffff:0:0/96), IPv4-translated (::ffff:0:0:0/96), IPv4-compatible (::/96) and NAT64
+ * (64:ff9b::/96). Behind a DNS64 resolver every IPv4 site has a NAT64 address, so these are judged by what they stand for.
  */
 function embeddedIPv4(address: string): string | undefined {
   const groups = ipv6Groups(address);

@@ -1,7 +1,6 @@
 /**
- * Opens the sockets of outgoing requests. The address policy stands here and nowhere earlier: what a name resolves to is
- * judged and connected to in one step, so a name that changes its address between a check and the connection (DNS
- * rebinding) changes nothing.
+ * Opens the sockets of outgoing requests. The address policy stands here and nowhere earlier: what a name resolves to is judged and connected to in one step,
+ * so a name that changes its address between a check and the connection (DNS rebinding) changes nothing.
  */
 
 import { isIP } from 'node:net';

@@ -88,10 +88,7 @@ export interface EgressResponse {
   /** The URL of the last hop. */
   readonly url: string;
   readonly redirected: boolean;
-  /**
-   * Whether content codings were removed: a caller that forwards the body must then leave out Content-Encoding and
-   * Content-Length.
-   */
+  /** Whether content codings were removed: a caller that forwards the body must then leave out Content-Encoding and Content-Length. */
   readonly decoded: boolean;
   /** To be read to its end, or ended by `return()` on its iterator: until then it holds a socket. */
   readonly body: AsyncIterable<Uint8Array> | null;

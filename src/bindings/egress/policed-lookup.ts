@@ -69,10 +69,7 @@ function isAddresses(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(each => typeof each === 'string');
 }
 
-/**
- * One error for a name without an address and for one whose addresses are not allowed: else a function could find out which names exist
- * inside.
- */
+/** One error for a name without an address and for one whose addresses are not allowed: else a function could find out which names exist inside. */
 export function deniedError(host: string): EdgeError {
   return new EdgeError(
     'EDGE_EGRESS_DENIED',

@@ -64,8 +64,7 @@ function becomesGet(method: string, status: number): boolean {
 }
 
 function locationUrl(base: URL, location: string): URL {
-  // Headers have one character for each byte. Bytes of a Location that are not ASCII are mostly UTF-8, which URLs have in this escaped
-  // form.
+  // Headers have one character for each byte. Bytes of a Location that are not ASCII are mostly UTF-8, which URLs have in this escaped form.
   const text = location.replace(/[\x80-\xff]/g, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   try {
     return checkUrl(text, base);

@@ -1,6 +1,5 @@
 /**
- * Checks the arguments of a namespace's methods as the function sent them, without relying on the client. Wrong shapes are TypeErrors; the others are
- * KvErrors.
+ * Checks the arguments of a namespace's methods as the function sent them, without relying on the client. Wrong shapes are TypeErrors; the others are KvErrors.
  */
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { UncheckedFields } from '../service.js';

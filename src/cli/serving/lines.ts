@@ -89,10 +89,7 @@ function receiver({ object, rpcMethod }: Extract<ServerEvent, { type: 'invocatio
   return names.length === 0 ? '' : ` ${printable(names.join('.'))}`;
 }
 
-/**
- * An error of the function has its message at the top of its stack; an invocation that the host ended has no stack, but a message of the
- * host.
- */
+/** An error of the function has its message at the top of its stack; an invocation that the host ended has no stack, but a message of the host. */
 function failure(
   { code, message, stack }: NonNullable<InvocationEvent['error']>,
   hint: string | undefined,

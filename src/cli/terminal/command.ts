@@ -15,10 +15,7 @@ export interface CommandIo {
   readonly stopSignal: (options?: { readonly isForeground?: boolean }) => AbortSignal;
 }
 
-/**
- * 0: done, nothing is wrong; 1: what the command looks for was found, or it failed; 2: the arguments, or a file that they name, cannot be
- * used.
- */
+/** 0: done, nothing is wrong; 1: what the command looks for was found, or it failed; 2: the arguments, or a file that they name, cannot be used. */
 export type ExitCode = 0 | 1 | 2;
 
 export interface Command {

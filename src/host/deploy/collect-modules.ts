@@ -47,8 +47,7 @@ interface Import {
 /**
  * @param root folder that every module must be in, links followed; names of modules are relative to it
  * @param main file of the main module
- * @throws EdgeError EDGE_SCRIPT_IMPORT for an import of a file that is not there, lies outside of `root` or has no known kind;
- * EDGE_SCRIPT_TOO_LARGE
+ * @throws EdgeError EDGE_SCRIPT_IMPORT for an import of a file that is not there, lies outside of `root` or has no known kind; EDGE_SCRIPT_TOO_LARGE
  */
 export async function collectModules(
   root: string,

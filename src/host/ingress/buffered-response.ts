@@ -8,8 +8,7 @@ import { detached } from '../../quotas/guarded.js';
 const decoder = new TextDecoder();
 
 /**
- * The members that this class implements. They are left out of the base type, because Node's types declare them as properties, which
- * methods cannot override.
+ * The members that this class implements. They are left out of the base type, because Node's types declare them as properties, which methods cannot override.
  */
 type Own = 'body' | 'bodyUsed' | 'text' | 'json' | 'arrayBuffer' | 'bytes' | 'blob' | 'formData' | 'clone';
 const StandardResponse: new (body: null, init: ResponseInit) => Omit<Response, Own> = Response;

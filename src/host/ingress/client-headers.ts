@@ -1,7 +1,6 @@
 /**
- * Describes the client of a request to the function: headers that begin with `edge-client-`, which only the listener sets. Headers of that
- * name that a caller sends are removed, whichever way the request comes. The guest makes `request.client` of them
- * (guest/web/fetch/client.ts).
+ * Describes the client of a request to the function: headers that begin with `edge-client-`, which only the listener sets. Headers of that name that a caller
+ * sends are removed, whichever way the request comes. The guest makes `request.client` of them (guest/web/fetch/client.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

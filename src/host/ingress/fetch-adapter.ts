@@ -191,8 +191,7 @@ class FetchSink implements ResponseSink {
       this.#socket.bodyReady();
       return;
     }
-    // The application alone decides when the body is read, if ever, so it no longer counts. A response to another function counts until
-    // that one has read it.
+    // The application alone decides when the body is read, if ever, so it no longer counts. A response to another function counts until that one has read it.
     if (this.#exchange?.hasWholeBody === true && this.#input.chain === undefined) {
       this.#exchange.giveAway();
       if (this.#body !== undefined) this.#context.bodies.keep(this.#body);

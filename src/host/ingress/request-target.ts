@@ -81,10 +81,7 @@ function schemeOf({ headers, socket }: IncomingMessage, trustProxy: TrustProxy):
   return 'encrypted' in socket && socket.encrypted === true ? 'https' : 'http';
 }
 
-/**
- * The host that the request names. HTTP/1.0 allows requests without one: those are for the address that they came to, which only routes of
- * any host match.
- */
+/** The host that the request names. HTTP/1.0 allows requests without one: those are for the address that they came to, which only routes of any host match. */
 function hostOf(request: IncomingMessage, scheme: Scheme): string {
   const { headers, rawHeaders } = request;
   let hosts = 0;

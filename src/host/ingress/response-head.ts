@@ -98,10 +98,7 @@ function checkHead(statusText: string, headers: readonly string[]): void {
   }
 }
 
-/**
- * Describes the part of a head that HTTP does not allow; undefined when all of it can be sent. fetch() allows control characters, HTTP does
- * not.
- */
+/** Describes the part of a head that HTTP does not allow; undefined when all of it can be sent. fetch() allows control characters, HTTP does not. */
 export function unsendablePart(statusText: string, headers: readonly string[]): string | undefined {
   const inStatus = NOT_ALLOWED.exec(statusText);
   if (inStatus !== null) return `its status text has ${named(inStatus[0])}`;

@@ -64,8 +64,7 @@ export class Router<T> {
       seen.set(key, pattern);
       const other = this.#twinOf(compiled, account, functionName);
       if (other === undefined) continue;
-      // The account and the name of the other function are for the owner of the host alone: the management API shows a tenant only its own
-      // functions.
+      // The account and the name of the other function are for the owner of the host alone: the management API shows a tenant only its own functions.
       throw new EdgeError(
         other.account === account ? 'EDGE_ROUTE_TAKEN' : 'EDGE_NAME_TAKEN',
         `${act}: function "${other.functionName}" of account "${other.account}" has the same, "${other.pattern}"`,

@@ -1,6 +1,5 @@
 /**
- * The invocations that are open in an isolate, and the calls that they make: how each is delivered to the guest, what the guest does with it, and how
- * it ends.
+ * The invocations that are open in an isolate, and the calls that they make: how each is delivered to the guest, what the guest does with it, and how it ends.
  */
 
 import type { Channel } from '../../protocol/channel.js';

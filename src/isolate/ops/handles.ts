@@ -1,7 +1,6 @@
 /**
- * Objects of the host realm that the guest holds by number. A guest cannot report that it dropped one, so it hands over an empty byte array
- * with each, the token, and keeps that beside the number: when the engine has collected the token, the object goes too. The token is never
- * read.
+ * Objects of the host realm that the guest holds by number. A guest cannot report that it dropped one, so it hands over an empty byte array with each, the
+ * token, and keeps that beside the number: when the engine has collected the token, the object goes too. The token is never read.
  */
 import { types } from 'node:util';
 import { OpError } from './arguments.js';

@@ -205,10 +205,7 @@ export enum Ev {
   RejectionHandled,
   /** (timer id): the invocation of the timer is over, it never fires. */
   TimerDropped,
-  /**
-   * (invocation, ids of its exchanges joined by commas): it has ended before the guest was done with it. Everything that waits for it is
-   * dropped.
-   */
+  /** (invocation, ids of its exchanges joined by commas): it has ended before the guest was done with it. Everything that waits for it is dropped. */
   Over,
   /** (import id, 0 for the main module; promise of the evaluation, a guest value): what it is rejected with is its failure. */
   Evaluating,

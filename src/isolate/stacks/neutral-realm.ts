@@ -1,8 +1,7 @@
 /**
- * The code of the neutral realm: a context in which nothing is but the function that writes stacks (rule R4, stack-formatter.ts). The engine
- * calls that function wherever function code reads a `stack`, also with no stack left, and what it throws at its entry reaches function code.
- * So an error of this realm leads nowhere: its prototype has no prototype, no constructor and no functions, and there is nothing of the host
- * realm here but one function in a closure.
+ * The code of the neutral realm: a context in which nothing is but the function that writes stacks (rule R4, stack-formatter.ts). The engine calls that
+ * function wherever function code reads a `stack`, also with no stack left, and what it throws at its entry reaches function code. So an error of this realm
+ * leads nowhere: its prototype has no prototype, no constructor and no functions, and there is nothing of the host realm here but one function in a closure.
  *
  * The function is compiled in that context from its text: it may refer to nothing outside of itself.
  */
@@ -10,10 +9,7 @@
 /** A place of a frame, as "file:line:column", where it was written; the empty text leaves it as it is. A function of the host realm. */
 export type PlaceText = (file: string, line: number, column: number) => string;
 
-/**
- * The function that the engine calls with the global object of the error, the error, and its call sites. Answers text, and never throws on
- * purpose.
- */
+/** The function that the engine calls with the global object of the error, the error, and its call sites. Answers text, and never throws on purpose. */
 export type StackFormatter = (global: unknown, error: unknown, sites: unknown) => string;
 
 /** The methods of call sites that are used here. Function code never sees their prototype. */

@@ -35,9 +35,7 @@ export class SourceMap {
   /** Where the segments of each line begin; one more than there are lines. */
   readonly #lines: Int32Array;
 
-  /**
-   * @throws TypeError or SyntaxError for a text that is not a source map, or one in sections; RangeError for more segments than are kept
-   */
+  /** @throws TypeError or SyntaxError for a text that is not a source map, or one in sections; RangeError for more segments than are kept */
   constructor(json: string) {
     const map: unknown = JSON.parse(json);
     if (typeof map !== 'object' || map === null) throw new TypeError('A source map is an object');

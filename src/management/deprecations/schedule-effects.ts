@@ -27,8 +27,7 @@ export function refuseGone(request: ScheduledRequest): void {
 }
 
 /**
- * Headers that announce: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) for a route that ends, and for every row `Link`
- * to its entry and to what takes over.
+ * Headers that announce: `Deprecation` (RFC 9745) and `Sunset` (RFC 8594) for a route that ends, and for every row `Link` to its entry and to what takes over.
  */
 export function announce(request: ScheduledRequest, headers: Headers): void {
   const ending = request.rows.filter(endsRoutes).sort((a, b) => a.endsAt - b.endsAt)[0];

@@ -1,7 +1,6 @@
 /**
- * Functions as they are kept: versions with their modules, secrets, triggers; and the one way to change what serves.
- * The host takes a change first (it parses and runs the script), then the change is written; what cannot be written is
- * taken back from the host. So a change that fails anywhere changes nothing.
+ * Functions as they are kept: versions with their modules, secrets, triggers; and the one way to change what serves. The host takes a change first (it parses
+ * and runs the script), then the change is written; what cannot be written is taken back from the host. So a change that fails anywhere changes nothing.
  */
 
 import { createHash, randomUUID } from 'node:crypto';

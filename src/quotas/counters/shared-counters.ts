@@ -69,8 +69,7 @@ export function lazyCounters(open: () => Promise<SharedCounters>, onError: (erro
 const RETRY_MS = 1000;
 
 /**
- * Counters in Redis. Needs the package `redis`, an optional peer. A server that cannot be reached is not an error here: its counters reject
- * until it can be.
+ * Counters in Redis. Needs the package `redis`, an optional peer. A server that cannot be reached is not an error here: its counters reject until it can be.
  *
  * @throws TypeError when the package is not installed, or the URL is not one of Redis
  */

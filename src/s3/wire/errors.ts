@@ -132,8 +132,7 @@ export function toS3Error(error: unknown): S3Error {
 
 function messageOf(error: object): string {
   const message = 'message' in error && typeof error.message === 'string' ? error.message : '';
-  // `<method>: <text> (<code>)`, of which only the text is used: the client knows its own method, and the code is replaced by one of this
-  // endpoint.
+  // `<method>: <text> (<code>)`, of which only the text is used: the client knows its own method, and the code is replaced by one of this endpoint.
   return message.replace(/^\w+: /, '').replace(/ \(\d+\)$/, '.');
 }
 

@@ -100,9 +100,7 @@ function parseHeaders(list: readonly string[]): Map<string, string> {
   return headers;
 }
 
-/**
- * By hand: a pattern for the end of a value takes quadratic time in the blanks inside of it, and the client has not been authenticated yet.
- */
+/** By hand: a pattern for the end of a value takes quadratic time in the blanks inside of it, and the client has not been authenticated yet. */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;

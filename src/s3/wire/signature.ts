@@ -3,10 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { percentDecode, uriEncode } from './encoding.js';
 import type { S3Request } from './request.js';
 
-/**
- * Signature version 4, the arithmetic alone.
- * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
- */
+/** Signature version 4, the arithmetic alone. https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html */
 
 /** The inputs that all signatures of one request share. */
 export interface SigningContext {

@@ -12,9 +12,8 @@ export interface XmlOptions {
   /** @default the namespace of S3 */
   readonly namespace?: null;
   /**
-   * Keys may hold characters that XML 1.0 cannot. A listing writes them as references, as S3 does: without a key nothing can be done, and
-   * clients that mind ask for encoding-type=url. Elsewhere they only repeat what the client sent, and strict parsers would refuse the whole
-   * response, so they are replaced by U+FFFD.
+   * Keys may hold characters that XML 1.0 cannot. A listing writes them as references, as S3 does: without a key nothing can be done, and clients that mind ask
+   * for encoding-type=url. Elsewhere they only repeat what the client sent, and strict parsers would refuse the whole response, so they are replaced by U+FFFD.
    * @default false
    */
   readonly isLossless?: boolean;

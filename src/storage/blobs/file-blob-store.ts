@@ -23,9 +23,8 @@ const FILES_PER_DIRECTORY = 1024;
 const DIRECTORY_NAME = /^[a-z0-9]+-\d+$/;
 
 /**
- * Blobs in files, `<directory>/<number>`. Each opening of the storage writes into directories of its own, and notes each in LevelDB before its
- * first file; the note is deleted when the storage is closed in order. So after a crash only the noted directories are searched for files that no
- * record refers to.
+ * Blobs in files, `<directory>/<number>`. Each opening of the storage writes into directories of its own, and notes each in LevelDB before its first file; the
+ * note is deleted when the storage is closed in order. So after a crash only the noted directories are searched for files that no record refers to.
  */
 export class FileBlobStore implements BlobStore {
   readonly #root: string;

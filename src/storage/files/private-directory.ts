@@ -16,10 +16,7 @@ export interface DirectoryAccess {
 /** Windows has no modes: new files inherit the access list of the directory above. */
 const HAS_MODES = process.platform !== 'win32';
 
-/**
- * Creates the directory for its owner alone, independent of the umask. An existing one is not changed, and those above it are created as
- * usual.
- */
+/** Creates the directory for its owner alone, independent of the umask. An existing one is not changed, and those above it are created as usual. */
 export async function makePrivateDirectory(directory: string): Promise<void> {
   await mkdir(dirname(resolve(directory)), { recursive: true });
   try {
@@ -33,9 +30,8 @@ export async function makePrivateDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Checks a directory that existed before. With `mayClose` it is made private, with its direct entries, if it belongs to the user of this process:
- * the host sees it for the first time, or an earlier release did not protect it. A directory that was opened to others on purpose stays so.
- * Rejects with EDGE_STORAGE_ACCESS.
+ * Checks a directory that existed before. With `mayClose` it is made private, with its direct entries, if it belongs to the user of this process: the host sees
+ * it for the first time, or an earlier release did not protect it. A directory that was opened to others on purpose stays so. Rejects with EDGE_STORAGE_ACCESS.
  */
 export async function keepPrivate(
   path: string,

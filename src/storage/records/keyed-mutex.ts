@@ -1,9 +1,7 @@
 /** The part of a mutex that others use, in this process or from another one. */
 export type Locks = Pick<KeyedMutex, 'run' | 'runAll'>;
 
-/**
- * Mutual exclusion by key. Only locked keys and their waiters are in memory.
- */
+/** Mutual exclusion by key. Only locked keys and their waiters are in memory. */
 export class KeyedMutex {
   readonly #waiting = new Map<string, (() => void)[]>();
 

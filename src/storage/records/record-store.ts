@@ -116,8 +116,7 @@ export class RecordStore {
   }
 
   /**
-   * Writes the operations, all or none; they are on disk when it resolves.
-   * Rejects with EDGE_STORAGE_FULL, EDGE_STORAGE_CORRUPT, EDGE_CLOSED or EDGE_INTERNAL.
+   * Writes the operations, all or none; they are on disk when it resolves. Rejects with EDGE_STORAGE_FULL, EDGE_STORAGE_CORRUPT, EDGE_CLOSED or EDGE_INTERNAL.
    */
   async commit(operations: readonly RecordOperation[], work: CallWork = OWN_WORK): Promise<void> {
     if (this.#isClosed) throw closedError();

@@ -127,10 +127,7 @@ export function plainNumber(value: unknown): unknown {
   return typeof value === 'number' && value - value !== 0 ? { number: `${value}` } : value;
 }
 
-/**
- * A key as text. An undefined key is refused: it is a mistake, and as the text "undefined" it could name an object to
- * delete.
- */
+/** A key as text. An undefined key is refused: it is a mistake, and as the text "undefined" it could name an object to delete. */
 export function keyOf(method: string, key: unknown): string {
   if (key === undefined) throw new TypeError(`${method}: the key is undefined, it must be a string`);
   return `${key}`;

@@ -102,8 +102,7 @@ export function decodeObject(record: Buffer, key: string, withPartSizes = true):
 }
 
 /**
- * The object as a listing shows it: without the sizes of its parts, because a page could have millions of them, and
- * without metadata that was not requested.
+ * The object as a listing shows it: without the sizes of its parts, because a page could have millions of them, and without metadata that was not requested.
  */
 export function decodeListed(
   record: Buffer,

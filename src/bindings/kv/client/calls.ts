@@ -1,6 +1,4 @@
-/**
- * The messages between the client of a namespace and its service: plain data, as it is after JSON. The service trusts no client.
- */
+/** The messages between the client of a namespace and its service: plain data, as it is after JSON. The service trusts no client. */
 import type { WireTexts } from '../../wire-texts.js';
 
 /** The answer to get; null when there is no such key. The value follows as the body, unless it is empty or here. */

@@ -1,7 +1,6 @@
 /**
- * The messages of one queue that can be delivered now, in the order of their places: read from disk a page at a time, and taken as they are sent while
- * somebody waits for them. It reads forward only, so that neither messages that are being handled nor the remains of deleted ones are gone through
- * again and again.
+ * The messages of one queue that can be delivered now, in the order of their places: read from disk a page at a time, and taken as they are sent while somebody
+ * waits for them. It reads forward only, so that neither messages that are being handled nor the remains of deleted ones are gone through again and again.
  *
  * Invariant: each message on disk is beyond the frontier, or held, or late; or it has been written and `arrived` has not been called yet.
  */

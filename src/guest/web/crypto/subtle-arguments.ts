@@ -59,10 +59,7 @@ const MEMBERS: readonly (readonly [string, number])[] = [
   ['version', NUMBER],
 ];
 
-/**
- * Algorithms whose dictionaries are finished, so that other members mean nothing. A newer
- * algorithm may get members that change its result.
- */
+/** Algorithms whose dictionaries are finished, so that other members mean nothing. A newer algorithm may get members that change its result. */
 const FINISHED = new SetCtor([
   ...['AES-CBC', 'AES-CTR', 'AES-GCM', 'AES-KW', 'ECDH', 'ECDSA', 'ED25519', 'HKDF', 'HMAC', 'MD5', 'PBKDF2'],
   ...['RSA-OAEP', 'RSA-PSS', 'RSASSA-PKCS1-V1_5', 'SHA-1', 'SHA-256', 'SHA-384', 'SHA-512', 'X25519'],

@@ -1,6 +1,5 @@
 /**
- * SubtleCrypto. The work is done by Node in the host realm; here arguments become bytes and JSON, and results become objects of
- * this realm.
+ * SubtleCrypto. The work is done by Node in the host realm; here arguments become bytes and JSON, and results become objects of this realm.
  * @see https://w3c.github.io/webcrypto/#subtlecrypto-interface
  */
 import { Op } from '../../../isolate/ops/table.ts';

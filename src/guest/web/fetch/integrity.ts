@@ -16,9 +16,7 @@ const NAMES = ['SHA-256', 'SHA-384', 'SHA-512'] as const;
 /** The length of the prefix, as in "sha256-". */
 const PREFIX_LENGTH = 7;
 
-/**
- * "Do bytes match metadataList": only the strongest algorithm of the metadata counts. Metadata without a known algorithm match any bytes.
- */
+/** "Do bytes match metadataList": only the strongest algorithm of the metadata counts. Metadata without a known algorithm match any bytes. */
 export function matchesIntegrity(bytes: Uint8Array, metadata: string): boolean {
   const tokens = stringSplit(spaced(metadata), ' ');
   let strongest = -1;

@@ -17,9 +17,7 @@ export const CPU = {
   slackMs: 350,
   /** On top of the slack for each isolate: all may collect garbage at once (50 to 90 ms each). */
   isolateSlackMs: 150,
-  /**
-   * CPU time of a cell until it is up, before any function code runs. A slower machine takes longer: all bounds here are multiplied by the ratio.
-   */
+  /** CPU time of a cell until it is up, before any function code runs. A slower machine takes longer: all bounds here are multiplied by the ratio. */
   upMs: 100,
   /** The largest ratio. */
   slowest: 5,
