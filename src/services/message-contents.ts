@@ -35,7 +35,7 @@ export enum News {
 export const NEWS_BYTES = 9;
 
 /** A function that the application has loaded, as its calls need it. */
-export interface FunctionRecord {
+export interface FunctionRegistration {
   readonly key: number;
   readonly account: string;
   readonly bounds: HostShareLimits;

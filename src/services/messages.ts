@@ -8,7 +8,7 @@
 export enum ApplicationOpens {
   /** Comes first and says what the application is: ApplicationHello as a packet (remote/packets.ts). Answered with changesText() of MissedChanges. */
   Hello = 1,
-  /** A function that was loaded: FunctionRecord as a packet. Answered when the bindings of the function can be used. */
+  /** A function that was loaded: FunctionRegistration as a packet. Answered when the bindings of the function can be used. */
   Function = 2,
   /** A call of what the backend process has for the application itself: remote/calls.ts. */
   Remote = 3,

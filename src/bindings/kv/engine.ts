@@ -23,7 +23,7 @@ export interface KvFound extends Omit<KvEntry, 'key'> {
   readonly content: StoredContent;
 }
 
-export interface KvPutOptions {
+export interface KvWriteOptions {
   readonly metadata?: string | undefined;
   readonly expiration?: number | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -56,7 +56,7 @@ export interface KvEngine {
   /** In the order of the keys. Rejects with 20004 when the values together are larger than one call returns. */
   getMany(keys: readonly string[], work?: CallWork): Promise<(KvFound | null)[]>;
   /** Durable when it resolves. Rejects with 20004, and with EDGE_STORAGE_QUOTA where there are `bounds`. */
-  put(key: string, body: ServiceBody, options: KvPutOptions, work?: CallWork): Promise<void>;
+  put(key: string, body: ServiceBody, options: KvWriteOptions, work?: CallWork): Promise<void>;
   delete(key: string, work?: CallWork): Promise<void>;
   list(query: KvQuery, work?: CallWork): Promise<KvPage>;
 }

@@ -4,7 +4,7 @@ import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
-import { AccountDirectories } from '../stored/account-directories.js';
+import { DirectoriesByAccount } from '../stored/directories-by-account.js';
 import { KV_CONTRACT } from './contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
 import { KV_ERRORS, KvError, kvErrorStatus } from './errors.js';
@@ -48,7 +48,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   storage: kvStorage,
   directory: KV_CONTRACT,
   share({ storage }) {
-    let directories: AccountDirectories<KvDirectory> | undefined;
+    let directories: DirectoriesByAccount<KvDirectory> | undefined;
     let cleaner: KvCleaner | undefined;
     const directoryOf = async (account: string): Promise<KvDirectory> => {
       const { context } = await storage();
@@ -57,7 +57,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
         const ofStorage = new KvCleaner(context);
         ofStorage.sweep();
         cleaner = ofStorage;
-        directories = new AccountDirectories(id => createKvDirectory(context, id, ofStorage));
+        directories = new DirectoriesByAccount(id => createKvDirectory(context, id, ofStorage));
       }
       return directories.of(account);
     };

@@ -6,7 +6,7 @@ import type { CallerContext } from '../../quotas/caller-context.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { CallTracer } from '../../services/calls/call-trace.js';
-import type { FunctionRecord } from '../../services/message-contents.js';
+import type { FunctionRegistration } from '../../services/message-contents.js';
 import { News } from '../../services/message-contents.js';
 
 /** An invocation as the services' reports are for it. */
@@ -46,7 +46,7 @@ export interface ServicesLine {
 const QUIET_INVOCATIONS = 64;
 
 export class RemoteFunction {
-  readonly record: FunctionRecord;
+  readonly record: FunctionRegistration;
   /** Services that this process answers itself. */
   readonly services: FunctionServices;
   /** Refuses URLs that the function may not fetch. */
@@ -63,7 +63,7 @@ export class RemoteFunction {
   readonly ready: Promise<void>;
 
   constructor(
-    record: FunctionRecord,
+    record: FunctionRegistration,
     parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
     line: ServicesLine,
     bind: (fn: RemoteFunction) => Promise<void>,

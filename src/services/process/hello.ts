@@ -18,7 +18,7 @@ export interface WatchHello {
 }
 
 /** The control connection of an application that has a watch. The bytes behind the line are not read here. */
-export interface ApplicationHello {
+export interface ControlHello {
   readonly kind: 'application';
   readonly application: string;
 }
@@ -31,7 +31,7 @@ export interface CellHello {
   readonly connection: string;
 }
 
-export type Hello = WatchHello | ApplicationHello | CellHello;
+export type Hello = WatchHello | ControlHello | CellHello;
 
 /** The answer to a watch. The process closes the connection after it when the versions differ. */
 export interface Welcome {

@@ -5,14 +5,7 @@ import process from 'node:process';
 import { errorCode } from '../../quotas/errors.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import { Applications } from './applications.js';
-import {
-  type ApplicationHello,
-  type CellHello,
-  lineOf,
-  MAX_HELLO_BYTES,
-  parseHello,
-  type WatchHello,
-} from './hello.js';
+import { type CellHello, type ControlHello, lineOf, MAX_HELLO_BYTES, parseHello, type WatchHello } from './hello.js';
 import type { ProcessSettings } from './settings.js';
 import type { SocketDirectory } from './socket-directory.js';
 import { takeLine } from './take-line.js';
@@ -29,7 +22,7 @@ const SOCKET_UMASK = 0o177;
 /** The services themselves. Sockets have given their first line; what followed it was not read. */
 export interface ServicesServer {
   /** The control connection of an application; the application has gone when it ends. */
-  application(socket: Socket, hello: ApplicationHello): void;
+  application(socket: Socket, hello: ControlHello): void;
   /** A connection for a cell of an application that is there. */
   cell(socket: Socket, hello: CellHello): void;
   /** Finishes the waiting writes and closes the storage. No connection comes any more. */

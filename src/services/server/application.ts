@@ -22,7 +22,7 @@ import { type ConfiguredBinding, HostBindings } from '../host-bindings.js';
 import { parseHopAnswer } from '../local-hop.js';
 import {
   type ApplicationHello,
-  type FunctionRecord,
+  type FunctionRegistration,
   NEWS_BYTES,
   News,
   packedTotals,
@@ -373,7 +373,7 @@ export class Application implements ChannelOwner, CallsOwner {
       let text = '';
       if (kind === ApplicationOpens.Hello)
         text = changesText(await this.#greeted(value as ApplicationHello)); // as the application has packed it
-      else await this.#register(value as FunctionRecord); // as above
+      else await this.#register(value as FunctionRegistration); // as above
       exchange.reply(200, text, true, null, true);
     } catch (error) {
       exchange.fail(failureText(error));
@@ -381,20 +381,20 @@ export class Application implements ChannelOwner, CallsOwner {
   }
 
   /** Rejects for what the first call of a binding would find out too late. */
-  async #register(record: FunctionRecord): Promise<void> {
+  async #register(record: FunctionRegistration): Promise<void> {
     const bound = this.#configured(record).filter(({ row }) => this.#bindings.isHere(row));
     this.#bind(record);
     await this.#bindings.prepare({ account: record.account, limits: record.limits }, bound);
   }
 
-  #configured({ bindings }: FunctionRecord): ConfiguredBinding[] {
+  #configured({ bindings }: FunctionRegistration): ConfiguredBinding[] {
     return bindings.flatMap(({ option, name, config }) => {
       const row = this.#bindings.registry.named.find(each => each.option === option);
       return row === undefined ? [] : [{ row, name, config }];
     });
   }
 
-  #bind(record: FunctionRecord): void {
+  #bind(record: FunctionRegistration): void {
     const share = this.#surroundings.takeShare(record.account, record.bounds);
     try {
       const services = this.#services(record);
@@ -415,7 +415,7 @@ export class Application implements ChannelOwner, CallsOwner {
     if (account !== undefined) this.#surroundings.giveShare(account);
   }
 
-  #services(record: FunctionRecord): FunctionServices {
+  #services(record: FunctionRegistration): FunctionServices {
     const { registry } = this.#bindings;
     const bound = this.#configured(record);
     const { account, function: name, limits, props, compatibility } = record;

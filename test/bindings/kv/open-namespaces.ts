@@ -3,11 +3,11 @@ import type { KvDirectory } from '../../../src/bindings/kv/engine.js';
 import { KvCleaner } from '../../../src/bindings/kv/store/kv-cleaner.js';
 import { createKvDirectory } from '../../../src/bindings/kv/store/kv-directory.js';
 import { kvStorage } from '../../../src/bindings/kv/store/kv-storage.js';
-import { AccountDirectories } from '../../../src/bindings/stored/account-directories.js';
+import { DirectoriesByAccount } from '../../../src/bindings/stored/directories-by-account.js';
 import { Storage, type StorageOptions } from '../../../src/storage/storage.js';
 
 interface Namespaces {
-  readonly directories: AccountDirectories<KvDirectory>;
+  readonly directories: DirectoriesByAccount<KvDirectory>;
   readonly cleaner: KvCleaner;
 }
 
@@ -16,7 +16,7 @@ const opened = new WeakMap<Storage, Namespaces>();
 export async function openNamespaces(location: string, options: StorageOptions = {}): Promise<Storage> {
   const storage = await Storage.open(location, { owners: [kvStorage], ...options });
   const cleaner = new KvCleaner(storage.context);
-  const directories = new AccountDirectories(id => createKvDirectory(storage.context, id, cleaner));
+  const directories = new DirectoriesByAccount(id => createKvDirectory(storage.context, id, cleaner));
   opened.set(storage, { directories, cleaner });
   return storage;
 }

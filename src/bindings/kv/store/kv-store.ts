@@ -13,7 +13,7 @@ import type { StoredContent } from '../../stored/stored-content.js';
 import { INLINE_BYTES } from '../../stored/value-sizes.js';
 import { writeBody } from '../../stored/write-body.js';
 import { WriteGate } from '../../stored/write-gate.js';
-import type { KvEngine, KvFound, KvPage, KvPutOptions, KvQuery } from '../engine.js';
+import type { KvEngine, KvFound, KvPage, KvQuery, KvWriteOptions } from '../engine.js';
 import { KvError, kvError } from '../errors.js';
 import { KV_LIMITS } from '../limits.js';
 import { blobOf, decodeEntry, encodeEntry, expirationOf, sizeOf } from './entry-codec.js';
@@ -106,11 +106,11 @@ export class KvStore implements KvEngine {
     }
   }
 
-  put(key: string, body: ServiceBody, options: KvPutOptions, work = this.#ownWork): Promise<void> {
+  put(key: string, body: ServiceBody, options: KvWriteOptions, work = this.#ownWork): Promise<void> {
     return this.#gate.run(undefined, () => this.#put(key, body, options, work));
   }
 
-  async #put(key: string, body: ServiceBody, options: KvPutOptions, work: CallWork): Promise<void> {
+  async #put(key: string, body: ServiceBody, options: KvWriteOptions, work: CallWork): Promise<void> {
     const recordKey = this.#entries + key;
     const { expiration, metadata } = options;
     await writeBody<void, void>(body, {

@@ -1,5 +1,5 @@
 /** The data of one service, by account: one directory for each account of a storage. */
-export class AccountDirectories<Directory> {
+export class DirectoriesByAccount<Directory> {
   readonly #create: (account: string) => Directory;
   readonly #directories = new Map<string, Directory>();
 
