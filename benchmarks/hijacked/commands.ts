@@ -32,15 +32,22 @@ export function withProgram(command: readonly string[], { path, args }: NativePr
   return [...withFiles(command.slice(0, command.lastIndexOf(process.execPath)), [{ path }]), path, ...args];
 }
 
-/** Files in the root of a sandbox, where the words make one: an attacker would have brought them along in memory. */
+/**
+ * Files in the root of a sandbox, where the words make one, and among those that Landlock lets it open: an attacker would have brought them along in memory.
+ */
 export function withFiles(words: readonly string[], files: readonly BoundFile[]): string[] {
   const end = words.indexOf('--remount-ro');
-  if (end < 0) return [...words];
   const binds = files.flatMap(({ path, inside = path }) => [
     ...foldersAbove(inside).flatMap(folder => ['--dir', folder]),
     ...['--ro-bind', path, inside],
   ]);
-  return [...words.slice(0, end), ...binds, ...words.slice(end)];
+  const inRoom = end < 0 ? [...words] : [...words.slice(0, end), ...binds, ...words.slice(end)];
+  const at = inRoom.indexOf('--landlock');
+  if (at < 0) return inRoom;
+  const rules = files
+    .map(({ path, inside = path }) => (end < 0 ? path : inside))
+    .flatMap(path => [`--exec=${path}`, `--read=${path}`]);
+  return [...inRoom.slice(0, at + 1), ...rules, ...inRoom.slice(at + 1)];
 }
 
 function foldersAbove(path: string): string[] {

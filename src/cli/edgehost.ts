@@ -33,6 +33,11 @@ const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./init.js')).INIT,
   },
   {
+    name: 'doctor',
+    summary: 'say how accounts are separated on this machine, and what is missing',
+    load: async () => (await import('./doctor.js')).DOCTOR,
+  },
+  {
     name: 'repair',
     summary: 'save what can be read of a damaged storage directory',
     load: async () => (await import('./repair.js')).REPAIR,

@@ -6,6 +6,7 @@ import { listen } from './serving/http-server.js';
 import { type AccountFunction, forEachFunction } from './serving/load-accounts.js';
 import { openStorage } from './serving/open-storage.js';
 import { reporterFor, reportHost } from './serving/reporter.js';
+import { sandboxOf } from './serving/sandbox-line.js';
 import { withScheduledEndpoint } from './serving/scheduled-endpoint.js';
 import type { Report, ServedFunction } from './serving/server-event.js';
 import { readServerFile, type ServerFile } from './serving/server-file.js';
@@ -102,7 +103,7 @@ async function serve(
   const { upgrade } = functionsListener;
   const closeWebSockets = (): void => host.closeWebSockets();
   const server = await listen({ ...address, report, listener, upgrade, closeWebSockets });
-  report({ type: 'listening', url: server.url, functions });
+  report({ type: 'listening', url: server.url, functions, sandbox: sandboxOf(host) });
   await untilStopped(stop);
   report({ type: 'stopping' });
   await server.close(file.drainMs);

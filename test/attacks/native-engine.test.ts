@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { ENGINE_RULES } from '../../src/pool/sandbox/engine-rules.js';
 import { EngineWalls } from '../../src/pool/sandbox/engine-walls.js';
-import { sandboxFor } from '../../src/pool/sandbox/sandbox.js';
+import { type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
 import { newHost } from '../host/new-host.js';
 import { onLinux, unlessMissing } from '../needs.js';
 import { compileIntruder, startIntruder, startNeighbour, successes } from './native/intrude.js';
@@ -42,10 +42,7 @@ native(
     }
     const walls = new EngineWalls('auto', () => {});
     await walls.prepare();
-    const inFolder = {
-      ...sandbox,
-      command: (id: number | undefined, fd: number | undefined) => sandbox.command(id, fd, own),
-    };
+    const inFolder: Sandbox = { ...sandbox, command: start => sandbox.command({ ...start, folder: own }) };
     const path = intruder?.path ?? '';
     // A process of the same user is what its own account has beside it.
     const neighbour = await startNeighbour(t, inFolder, path);

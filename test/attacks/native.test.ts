@@ -9,14 +9,12 @@ import process from 'node:process';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { sendFilter } from '../../src/pool/launcher/command.js';
 import { ownFolder, packageFiles } from '../../src/pool/package-paths.js';
-import { BpfProgram, SECCOMP_DATA } from '../../src/pool/sandbox/bpf.js';
-import { ACTIONS } from '../../src/pool/sandbox/cell-filter.js';
 import { findPrograms, type Programs } from '../../src/pool/sandbox/programs.js';
 import { probe, type Sandbox, sandboxFor } from '../../src/pool/sandbox/sandbox.js';
-import { LAYERS, type SandboxLayer, type SandboxState } from '../../src/pool/sandbox/state.js';
+import { LAYERS, type SandboxLayer } from '../../src/pool/sandbox/state.js';
 import { unlessMissing } from '../needs.js';
+import { asUser, type Behind, type Environment, runIn } from './native/environments.js';
 import { compileIntruder, type Findings, startIntruder, startNeighbour, successes } from './native/intrude.js';
 
 const isLinux = process.platform === 'linux';
@@ -25,6 +23,9 @@ const noIntruder = intruder === undefined ? 'no C compiler on Linux (cc, and the
 const native = unlessMissing(noIntruder);
 const path = intruder?.path ?? '';
 const isRoot = process.geteuid?.() === 0;
+
+/** As on a machine that the package has no launcher for. */
+const NO_LAUNCHER = { confine: undefined, confineProblem: 'there is no launcher' };
 
 /** What a cell needs, and has behind every wall. */
 const NEEDED = ['inherited socket', 'echo', 'thread', 'memory'];
@@ -127,12 +128,19 @@ native('native code in a complete sandbox gets nothing but its own sockets, memo
   t.regex(sandbox.state.separation, /^Accounts are separated: /);
 });
 
+/** The sandbox without a layer that is words of its command. */
+function without(sandbox: Sandbox, isOfLayer: (word: string) => boolean): Sandbox {
+  return { ...sandbox, command: start => sandbox.command(start).filter(word => !isOfLayer(word)) };
+}
+
+const isLandlock = (word: string): boolean => /^--(?:landlock$|abi=|exec=|read=|write=)/.test(word);
+
 native(
   'without the filter the same code starts processes, makes namespaces and sockets: it is that layer that refuses them',
   async t => {
     const sandbox = await wallOf(t, {}, LAYERS);
     if (sandbox === undefined) return;
-    const done = successes(await intrude({ ...sandbox, filter: undefined }));
+    const done = successes(await intrude({ ...without(sandbox, isLandlock), filter: undefined }));
     for (const name of [
       'fork',
       'clone a process',
@@ -157,25 +165,28 @@ native(
 native('with a filter and without a network of its own a cell still opens no socket', async t => {
   const sandbox = await wallOf(t, {}, LAYERS);
   if (sandbox === undefined) return;
-  const open: Sandbox = {
-    ...sandbox,
-    command: (...given) => sandbox.command(...given).filter(word => word !== '--unshare-net'),
-  };
+  const open = without(sandbox, word => word === '--unshare-net');
   t.deepEqual(successes(await intrude(open)).sort(), [...NEEDED].sort());
-  const without = successes(await intrude({ ...open, filter: undefined }));
-  t.true(without.includes(`tcp to port ${port}`));
-  t.true(without.includes(`abstract socket ${abstractName}`));
+  const bare = successes(await intrude({ ...without(open, isLandlock), filter: undefined }));
+  t.true(bare.includes(`tcp to port ${port}`));
+  t.true(bare.includes(`abstract socket ${abstractName}`));
+});
+
+native('with namespaces and a filter Landlock is a second lock: without it the same code gets no further', async t => {
+  const sandbox = await wallOf(t, {}, LAYERS);
+  if (sandbox === undefined) return;
+  t.deepEqual(successes(await intrude(without(sandbox, isLandlock))).sort(), [...NEEDED].sort());
 });
 
 native(
   'without bubblewrap native code finds files and kernel, and neither network nor processes, as host.health() says',
   async t => {
-    const sandbox = await wallOf(t, { bwrap: undefined }, ['namespaces', 'ownUser']);
+    const sandbox = await wallOf(t, { ...NO_LAUNCHER, bwrap: undefined }, ['namespaces', 'ownUser']);
     if (sandbox === undefined) return;
     t.deepEqual([sandbox.state.root, sandbox.state.seccomp], [false, false]);
     t.deepEqual(
       sandbox.state.missing.map(line => line.replace(/:.*/, '')),
-      ['root, seccomp'],
+      ['root', 'landlock', 'seccomp'],
     );
     t.regex(sandbox.state.missing[0] ?? '', /package bubblewrap/);
     t.regex(sandbox.state.separation, /read and make files, .* and attack the kernel/);
@@ -199,7 +210,7 @@ native(
 native(
   'without namespaces native code sees other cells, and can neither read nor end what has another user',
   async t => {
-    const sandbox = await wallOf(t, { bwrap: undefined, unshare: undefined }, ['ownUser']);
+    const sandbox = await wallOf(t, { ...NO_LAUNCHER, bwrap: undefined, unshare: undefined }, ['ownUser']);
     if (sandbox === undefined) return;
     t.regex(
       sandbox.state.separation,
@@ -216,9 +227,11 @@ for (const [wall, without] of [
   ['the best wall', []],
   ['no bubblewrap', ['bwrap']],
   ['no namespaces', ['bwrap', 'unshare']],
+  ['no bubblewrap and no launcher', ['bwrap', 'confine']],
+  ['setpriv alone', ['bwrap', 'unshare', 'confine']],
 ] as const) {
   native(`native code does not outlive an application that is killed, with ${wall}`, async t => {
-    if (!isRoot && wall !== 'the best wall') {
+    if (!isRoot && wall !== 'the best wall' && wall !== 'no namespaces') {
       t.log('as an ordinary user the sockets of a cell are closed, and native code may not care');
       return t.pass();
     }
@@ -235,36 +248,13 @@ for (const [wall, without] of [
   });
 }
 
-interface Behind {
-  readonly state: SandboxState;
-  readonly done: readonly string[];
-}
-
-/** A host that is started by this command, and what native code in its cells can do. Undefined when it cannot read this package. */
-function behind(t: ExecutionContext, command: readonly string[], filter?: Buffer): Promise<Behind | undefined> {
-  const program = fileURLToPath(new URL('./native/behind.js', import.meta.url));
-  const [start = '', ...args] = [...command, process.execPath, program, path, ...everything().filter(isForAll)];
-  const child = spawn(start, args, { stdio: ['ignore', 'pipe', 'pipe', 'pipe'], env: {}, cwd: '/' });
-  sendFilter(child.stdio[3], filter ?? Buffer.alloc(0));
-  return new Promise((resolve, reject) => {
-    let text = '';
-    let errors = '';
-    child.stdout?.on('data', (chunk: Buffer) => {
-      text += chunk.toString();
-    });
-    child.stderr?.on('data', (chunk: Buffer) => {
-      errors += chunk.toString();
-    });
-    child.once('close', () => {
-      if (text !== '') resolve(JSON.parse(text));
-      else if (!/EACCES|Permission denied|Cannot find module/.test(errors)) reject(new Error(errors));
-      else {
-        t.log(`unavailable here: ${errors.slice(0, 200)}`);
-        t.pass();
-        resolve(undefined);
-      }
-    });
-  });
+/** What native code in the cells of a host in this environment can do. Undefined when the host cannot read this package. */
+async function behind(t: ExecutionContext, environment: Environment): Promise<Behind | undefined> {
+  const found = await runIn<Behind>(environment, './behind.js', [path, ...everything().filter(isForAll)]);
+  if (found.printed !== undefined) return found.printed;
+  t.log(`unavailable here: ${found.why}`);
+  t.pass();
+  return undefined;
 }
 
 /** Without what belongs to this process. */
@@ -272,14 +262,14 @@ function isForAll(word: string): boolean {
   return !/^(?:host|other)=/.test(word);
 }
 
-const { setpriv, bwrap, newuidmap } = findPrograms();
+const { setpriv, newuidmap } = findPrograms();
 const notRoot = noIntruder ?? (isRoot ? undefined : 'not root') ?? (setpriv === undefined ? 'no setpriv' : undefined);
 const asRoot = unlessMissing(notRoot);
 
 asRoot(
   'an application of an ordinary user has cells that find nothing, and are its own user, as host.health() says',
   async t => {
-    const found = await behind(t, [setpriv ?? '', '--reuid=65534', '--regid=65534', '--clear-groups']);
+    const found = await behind(t, { command: asUser(65_534) });
     if (found === undefined) return;
     const { state, done } = found;
     t.deepEqual([state.user, state.ownUser], [true, false]);
@@ -298,12 +288,7 @@ const noSubUser =
   newuidmap === undefined || subUser === undefined ? 'no newuidmap, or no user in /etc/subuid' : undefined;
 const asSubUser = unlessMissing(notRoot ?? noSubUser);
 asSubUser('an application of a user with subordinate users has a complete sandbox', async t => {
-  const found = await behind(t, [
-    setpriv ?? '',
-    `--reuid=${subUser}`,
-    `--regid=${groupOf(subUser ?? '')}`,
-    '--clear-groups',
-  ]);
+  const found = await behind(t, { command: asUser(subUser ?? '', groupOf(subUser ?? '')) });
   if (found === undefined) return;
   const { state, done } = found;
   t.deepEqual(state.missing, []);
@@ -316,63 +301,13 @@ function groupOf(user: string): string {
 
 asRoot('an application of root without the right to make namespaces has users of its own make them', async t => {
   const fewer = ['--bounding-set=-sys_admin,-sys_ptrace', '--inh-caps=-all', '--ambient-caps=-all'];
-  const found = await behind(t, [setpriv ?? '', ...fewer]);
+  const found = await behind(t, { command: [setpriv ?? '', ...fewer] });
   if (found === undefined) return;
   const { state, done } = found;
   t.true(state.ownUser);
   if (state.missing.length === 0) t.deepEqual([...done].sort(), [...NEEDED].sort());
   else t.log(`unavailable here: ${state.missing.join('; ')}`);
 });
-
-/** What containers are started with: some capabilities and no system call that makes a namespace or mounts. */
-function containerFilter(): Buffer {
-  const program = new BpfProgram();
-  program.load(SECCOMP_DATA.number);
-  for (const [name, x64, arm64] of [
-    ['unshare', 272, 97],
-    ['setns', 308, 268],
-    ['mount', 165, 40],
-    ['pivot_root', 155, 41],
-  ] as const) {
-    program.unlessEqual(process.arch === 'x64' ? x64 : arm64, `after ${name}`);
-    program.return(ACTIONS.refuse);
-    program.label(`after ${name}`);
-  }
-  program.unlessEqual(435, 'after clone3');
-  program.return(ACTIONS.missing);
-  program.label('after clone3');
-  program.unlessEqual(process.arch === 'x64' ? 56 : 220, 'allow');
-  program.load(SECCOMP_DATA.arguments);
-  // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
-  program.and(0x7e020000);
-  program.unlessEqual(0, 'refuse');
-  program.label('allow');
-  program.return(ACTIONS.allow);
-  program.label('refuse');
-  program.return(ACTIONS.refuse);
-  return program.assemble();
-}
-
-const inContainer = unlessMissing(notRoot ?? (bwrap === undefined ? 'no bubblewrap' : undefined));
-inContainer(
-  'in a container without the right to make namespaces cells of root have users of their own, as host.health() says',
-  async t => {
-    const outside = [bwrap ?? '', '--dev-bind', '/', '/', '--seccomp', '3', '--'];
-    const fewer = [setpriv ?? '', '--bounding-set=-sys_admin,-sys_ptrace', '--inh-caps=-all', '--ambient-caps=-all'];
-    const found = await behind(t, [...outside, ...fewer], containerFilter());
-    if (found === undefined) return;
-    const { state, done } = found;
-    t.deepEqual([state.root, state.seccomp, state.namespaces], [false, false, false]);
-    t.deepEqual([state.user, state.ownUser, state.resourceLimits], [true, true, true]);
-    t.regex(state.missing.join(), /^root, seccomp, namespaces: .*docker run --security-opt seccomp=unconfined/);
-    t.regex(state.separation, /see which processes run, but neither read the memory of other cells nor end them/);
-    t.deepEqual(
-      done.filter(name => /^(?:host|other): /.test(name)),
-      [],
-    );
-    for (const name of ['read /etc/passwd', `tcp to port ${port}`, 'fork']) t.true(done.includes(name), name);
-  },
-);
 
 native("with sandbox: 'off' native code reads and ends other cells, as host.health() says", async t => {
   const sandbox = await sandboxFor('off');

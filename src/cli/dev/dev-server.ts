@@ -8,6 +8,7 @@ import { type FoundFunctions, findFunctions } from '../functions/find-functions.
 import { type HttpServer, listen } from '../serving/http-server.js';
 import { openStorage } from '../serving/open-storage.js';
 import { reportHost } from '../serving/reporter.js';
+import { sandboxOf } from '../serving/sandbox-line.js';
 import { withScheduledEndpoint } from '../serving/scheduled-endpoint.js';
 import type { Report, ServerEvent } from '../serving/server-event.js';
 import { DevFunction } from './dev-function.js';
@@ -110,7 +111,8 @@ export class DevServer {
         this.#isMeant(request) ? answer(request, response) : refuseHost(request, response),
     });
     const { url } = this.#http;
-    report({ type: 'listening', url, functions: [...this.#functions.values()].map(each => each.served(url)) });
+    const functions = [...this.#functions.values()].map(each => each.served(url));
+    report({ type: 'listening', url, functions, sandbox: sandboxOf(this.#host) });
   }
 
   #withHint(event: ServerEvent): ServerEvent {

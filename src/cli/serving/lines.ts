@@ -62,12 +62,16 @@ export function peopleLines(event: ServerEvent, options: LineOptions): string {
   }
 }
 
-function listening({ url, functions }: Extract<ServerEvent, { type: 'listening' }>, options: LineOptions): string {
+function listening(
+  { url, functions, sandbox }: Extract<ServerEvent, { type: 'listening' }>,
+  options: LineOptions,
+): string {
   const { paint } = options;
   const rows = functions.map(
     each => `  ${nameOf({ ...each, function: each.name }, options)}  ${each.urls.join('  ')}\n`,
   );
-  return `${paint('bold', `Listening on ${paint('cyan', url)}`)}\n${rows.join('')}`;
+  const wall = sandbox === undefined ? '' : `${paint('gray', sandbox)}\n`;
+  return `${paint('bold', `Listening on ${paint('cyan', url)}`)}\n${rows.join('')}${wall}`;
 }
 
 function invocation(event: Extract<ServerEvent, { type: 'invocation' }>, options: LineOptions): string {

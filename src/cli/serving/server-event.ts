@@ -10,7 +10,13 @@ export interface ServedFunction {
 }
 
 export type ServerEvent =
-  | { readonly type: 'listening'; readonly url: string; readonly functions: readonly ServedFunction[] }
+  | {
+      readonly type: 'listening';
+      readonly url: string;
+      readonly functions: readonly ServedFunction[];
+      /** How accounts are separated, in one line; undefined when no function has been loaded. */
+      readonly sandbox: string | undefined;
+    }
   | {
       readonly type: 'loaded';
       readonly account: string;

@@ -1,5 +1,4 @@
 /** Where the isolates of a host's accounts come from: a process for each account, behind the sandbox, or threads of this one. */
-import process from 'node:process';
 import type { CellState } from '../../pool/host/capacity/live-cell.js';
 import { CELL, ISOLATE, NOTHING, type Resources, sum, THREAD } from '../../pool/host/capacity/resources.js';
 import { WarmCells } from '../../pool/host/capacity/warm-cells.js';
@@ -12,7 +11,7 @@ import { ThreadCell } from '../../pool/host/thread-cell.js';
 import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launcher/launcher.js';
 import { isProcHidden } from '../../pool/processes/process-reading.js';
 import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
-import type { SandboxState } from '../../pool/sandbox/state.js';
+import { type SandboxState, sandboxWarning } from '../../pool/sandbox/state.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
@@ -338,12 +337,10 @@ export class HostCells {
     this.#sandbox = await sandboxFor(options.sandbox);
     this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
     this.#tellOfHiddenProc();
-    const { mode, missing, separation } = this.#sandbox.state;
-    if (this.#isSandboxTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
+    const text = sandboxWarning(this.#sandbox.state, 'cells');
+    if (this.#isSandboxTold || text === undefined) return;
     this.#isSandboxTold = true;
-    warn(
-      new EdgeError('EDGE_SANDBOX', `The sandbox of cells is incomplete. ${separation} Missing: ${missing.join('; ')}`),
-    );
+    warn(new EdgeError('EDGE_SANDBOX', text));
   }
 
   #tellOfHiddenProc(): void {

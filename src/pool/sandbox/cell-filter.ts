@@ -9,7 +9,7 @@
  * another machine (32-bit calls, x32) is never Node's: it ends the process.
  */
 import { BpfProgram, SECCOMP_DATA } from './bpf.js';
-import type { ArgumentCheck, SystemCallRules } from './rules.js';
+import { type ArgumentCheck, OWN_PID, type SystemCallRules } from './rules.js';
 import {
   type Architecture,
   AUDIT_ARCHITECTURES,
@@ -124,8 +124,16 @@ const IGNORED_CLONE_FLAG = 0x400000;
 /** O_ACCMODE, O_CREAT, O_TRUNC and __O_TMPFILE. */
 const WRITE_FLAGS = 0o20001103;
 const SIGKILL = 9;
-/** A cell is the second process of its namespace, after bubblewrap's own. */
-const OWN_PID = 2;
+/** In a namespace of bubblewrap a process is the second one, after bubblewrap's own. */
+export const PID_IN_BWRAP = 2;
+/** Stands in a filter for a number that is not known yet. The launcher puts its own in: no other operand has this value. */
+export const PID_MARKER = 0x4f574e50;
+/** By these a process gives up rights to files. A filter that is loaded before the launcher runs allows them. */
+const LANDLOCK_CALLS: readonly SystemCall[] = [
+  'landlock_create_ruleset',
+  'landlock_add_rule',
+  'landlock_restrict_self',
+];
 
 function prctl(...option: readonly number[]): readonly ArgumentCheck[] {
   return option.map((value, index) => ({ index, value }));
@@ -171,10 +179,17 @@ export const CONDITIONAL: Readonly<Partial<Record<SystemCall, readonly (readonly
 
 export const CELL_CALLS: SystemCallRules = { allowed: ALLOWED, conditional: CONDITIONAL };
 
-/** The program for `bwrap --seccomp`; undefined where there is no table of the machine's system calls. */
+/**
+ * The filter as bytes; undefined where there is no table of the machine's system calls.
+ *
+ * @param pid the number of the process, or {@link PID_MARKER}
+ * @param allowsLandlock whether the process restricts itself by Landlock behind the filter
+ */
 export function cellFilter(
   architecture: string,
   { allowed, conditional }: SystemCallRules = CELL_CALLS,
+  pid: number = PID_IN_BWRAP,
+  allowsLandlock = false,
 ): Buffer | undefined {
   if (architecture !== 'x64' && architecture !== 'arm64') return undefined;
   const program = new BpfProgram();
@@ -186,8 +201,9 @@ export function cellFilter(
   program.label('foreign');
   program.return(ACTIONS.kill);
   program.label('native');
-  for (const call of allowed) allow(program, call, architecture, [[]]);
-  for (const [call, alternatives] of entriesOf(conditional)) allow(program, call, architecture, alternatives);
+  const all = allowsLandlock ? [...allowed, ...LANDLOCK_CALLS] : allowed;
+  for (const call of all) allow(program, call, architecture, [[]], pid);
+  for (const [call, alternatives] of entriesOf(conditional)) allow(program, call, architecture, alternatives, pid);
   program.unlessAtLeast(FIRST_COMMON_NUMBER, 'known');
   program.return(ACTIONS.missing);
   program.label('known');
@@ -205,6 +221,7 @@ function allow(
   call: SystemCall,
   architecture: Architecture,
   alternatives: readonly (readonly ArgumentCheck[])[],
+  pid: number,
 ): void {
   const number = numberOf(call, architecture);
   if (number === undefined) return;
@@ -213,7 +230,7 @@ function allow(
     for (const check of checks) {
       program.load(SECCOMP_DATA.arguments + check.index * SECCOMP_DATA.argumentBytes);
       if (check.mask !== undefined) program.and(check.mask);
-      program.unlessEqual(check.value, `${call} not ${index}`);
+      program.unlessEqual(check.value === OWN_PID ? pid : check.value, `${call} not ${index}`);
     }
     program.return(ACTIONS.allow);
     program.label(`${call} not ${index}`);

@@ -9,7 +9,7 @@ const MAX_DESCRIPTORS = 512;
 /** The threads of a cell: 32 leases, the engine's and libuv's threads, and the isolates that are ending. */
 const MAX_THREADS = 256;
 /** In the units of RLIMIT_NICE 20 is a nice value of 0. */
-const RAISE_TO_NORMAL = '--nice=20';
+const NORMAL_PRIORITY = 20;
 
 export const CELL_RULES: ProcessRules = {
   name: 'cells',
@@ -17,13 +17,9 @@ export const CELL_RULES: ProcessRules = {
   libraries: CELL_LIBRARIES,
   hasFolder: false,
   calls: CELL_CALLS,
-  limits: [
-    ['--core=0', '--fsize=0', '--memlock=0', '--msgqueue=0'],
-    // Refused where the application itself has fewer: then the cell has no more than that.
-    [`--nofile=${MAX_DESCRIPTORS}`],
-    // While it still may: what the cell lowers of its threads' priority, it can raise again (thread-priority.ts).
-    [RAISE_TO_NORMAL],
-  ],
+  limits: { core: 0, fsize: 0, memlock: 0, msgqueue: 0, nofile: MAX_DESCRIPTORS },
+  // While it still may: what the cell lowers of its threads' priority, it can raise again (thread-priority.ts).
+  raised: { nice: NORMAL_PRIORITY },
   threads: MAX_THREADS,
   probe: () => [
     ...cellFlags(),

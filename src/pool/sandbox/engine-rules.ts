@@ -48,7 +48,8 @@ export const ENGINE_RULES: ProcessRules = {
     ],
     conditional: { ...CONDITIONAL_OF_ENGINES, fcntl: [...(CONDITIONAL.fcntl ?? []), ...LOCK_COMMANDS] },
   },
-  limits: [['--core=0', '--memlock=0', '--msgqueue=0'], [`--data=${MAX_DATA_BYTES}`], [`--nofile=${MAX_DESCRIPTORS}`]],
+  limits: { core: 0, memlock: 0, msgqueue: 0, data: MAX_DATA_BYTES, nofile: MAX_DESCRIPTORS },
+  raised: {},
   threads: MAX_THREADS,
   probe: () => [...ENGINE_FLAGS, PROBE, hasPackage() ? 'installed' : 'missing'],
 };

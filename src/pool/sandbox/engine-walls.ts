@@ -13,7 +13,7 @@ import { canRaisePriority } from '../processes/tree-priority.js';
 import { ENGINE_RULES } from './engine-rules.js';
 import { type Sandbox, type SandboxOption, sandboxFor } from './sandbox.js';
 import { spawnBehind } from './spawn.js';
-import type { SandboxState } from './state.js';
+import { type SandboxState, sandboxWarning } from './state.js';
 
 /** The user of an account's engines. */
 interface User {
@@ -70,15 +70,11 @@ export class EngineWalls implements ProcessWalls {
     this.#warnOf(state);
   }
 
-  #warnOf({ mode, missing, separation }: SandboxState): void {
-    if (this.#isTold || mode !== 'auto' || missing.length === 0 || process.platform !== 'linux') return;
+  #warnOf(state: SandboxState): void {
+    const text = sandboxWarning(state, ENGINE_RULES.name);
+    if (this.#isTold || text === undefined) return;
     this.#isTold = true;
-    this.#warn(
-      new EdgeError(
-        'EDGE_SANDBOX',
-        `The sandbox of the engines that run SQL is incomplete. ${separation} Missing: ${missing.join('; ')}`,
-      ),
-    );
+    this.#warn(new EdgeError('EDGE_SANDBOX', text));
   }
 
   start(

@@ -5,7 +5,8 @@ import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { guarded } from '../../quotas/guarded.js';
 import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
-import { sendFilter } from '../launcher/command.js';
+import { CELL_ENVIRONMENT, sendFilter } from '../launcher/command.js';
+import { findConfine } from './confine.js';
 
 /** Where a program that walls are made of is looked for: not in PATH, which others may have set. */
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
@@ -16,6 +17,10 @@ const MAX_MESSAGE_CHARACTERS = 200;
 export type Programs = Readonly<Record<(typeof NAMES)[number], string | undefined>> & {
   /** Whether busybox stands in the place of some of them, which lack the options that walls need: they count as not installed. */
   readonly isBusybox?: boolean;
+  /** The launcher of this package. */
+  readonly confine?: string | undefined;
+  /** Why there is none. */
+  readonly confineProblem?: string | undefined;
 };
 
 /** @param folders for tests */
@@ -39,7 +44,8 @@ export function findPrograms(folders: readonly string[] = SYSTEM_FOLDERS): Progr
     newuidmap: found('newuidmap'),
     cat: found('cat'),
   };
-  return { ...programs, isBusybox };
+  const { path: confine, problem: confineProblem } = findConfine();
+  return { ...programs, isBusybox, confine, confineProblem };
 }
 
 /** Whether a command of an owner's own is there: an absolute path, or a name in PATH. */
@@ -67,7 +73,7 @@ export interface Attempt {
   readonly message: string;
 }
 
-/** Runs a program to its end, without environment and input. */
+/** Runs a program to its end, with the environment of a cell and without input. */
 export function attempt(
   command: readonly string[],
   options: { readonly cwd: string; readonly timeoutMs: number; readonly filter?: Buffer | undefined },
@@ -77,7 +83,7 @@ export function attempt(
     const start = (): ChildProcess =>
       spawn(program, args, {
         stdio: ['ignore', 'ignore', 'pipe', ...(options.filter === undefined ? [] : ['pipe' as const])],
-        env: {},
+        env: CELL_ENVIRONMENT,
         cwd: options.cwd,
         timeout: options.timeoutMs,
         killSignal: 'SIGKILL',

@@ -1,8 +1,7 @@
 /** Why layers of the sandbox are missing, and what to install or allow for each. */
 import process from 'node:process';
-import type { Programs } from './programs.js';
 import type { SandboxLayer } from './state.js';
-import { NO_IDS } from './walls.js';
+import { NO_IDS, type System } from './walls.js';
 
 const CONTAINER =
   'in a container, docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined';
@@ -13,7 +12,7 @@ const USER_NAMESPACES =
 export function remediesFor(
   absent: readonly SandboxLayer[],
   failures: readonly string[],
-  system: { readonly isRoot: boolean; readonly programs: Programs },
+  system: Pick<System, 'isRoot' | 'programs' | 'landlockAbi'>,
 ): string[] {
   const lines = new Map<string, SandboxLayer[]>();
   for (const layer of absent) {
@@ -26,9 +25,18 @@ export function remediesFor(
 function remedyFor(
   layer: SandboxLayer,
   failures: readonly string[],
-  { isRoot, programs }: { readonly isRoot: boolean; readonly programs: Programs },
+  { isRoot, programs, landlockAbi }: Pick<System, 'isRoot' | 'programs' | 'landlockAbi'>,
 ): string {
-  const { bwrap, unshare, setpriv, prlimit, newuidmap, isBusybox } = programs;
+  const {
+    bwrap,
+    unshare,
+    setpriv,
+    prlimit,
+    newuidmap,
+    isBusybox,
+    confine,
+    confineProblem = 'there is no launcher',
+  } = programs;
   const utilLinux =
     isBusybox === true ? 'util-linux: apk add util-linux, its counterpart in busybox is not sufficient' : 'util-linux';
   const refused = [
@@ -41,16 +49,25 @@ function remedyFor(
   switch (layer) {
     case 'root':
       return bwrap === undefined ? 'bubblewrap is not installed (package bubblewrap)' : refused;
+    case 'landlock':
+      if (confine === undefined) return confineProblem;
+      return landlockAbi > 0
+        ? `Node does not start behind it (${failures.at(-1) ?? 'for an unknown reason'})`
+        : 'the kernel has no Landlock (Linux 5.13 or newer, with "landlock" in its parameter lsm=), or a profile of the container refuses it (Docker 20.10.10 or newer allows it)';
     case 'seccomp':
       if (process.arch !== 'x64' && process.arch !== 'arm64') return `there is no filter for ${process.arch}`;
-      return bwrap === undefined ? 'bubblewrap is not installed (package bubblewrap)' : refused;
+      if (confine === undefined && bwrap === undefined)
+        return `${confineProblem}, and bubblewrap is not installed (package bubblewrap)`;
+      return refused;
     case 'namespaces':
       if (bwrap !== undefined || (unshare !== undefined && setpriv !== undefined)) return refused;
       return `neither bubblewrap nor unshare and setpriv are installed (packages bubblewrap and ${utilLinux})`;
     case 'user':
-      return setpriv === undefined && bwrap === undefined ? `setpriv is not installed (package ${utilLinux})` : refused;
+      return setpriv === undefined && bwrap === undefined && confine === undefined
+        ? `setpriv is not installed (package ${utilLinux})`
+        : refused;
     case 'ownUser':
-      if (setpriv === undefined) return `setpriv is not installed (package ${utilLinux})`;
+      if (setpriv === undefined && confine === undefined) return `setpriv is not installed (package ${utilLinux})`;
       if (isRoot) {
         const why = reasonOf(failures) ?? failures.at(-1);
         return `the system does not allow it${why === undefined ? '' : ` (${why})`}; give the rights to become another user (CAP_SETUID, CAP_SETGID), and other users the right to read this package`;
@@ -60,7 +77,9 @@ function remedyFor(
       }
       return `no range of users for cells (${reasonOf(failures) ?? failures[0] ?? 'none mapped'}); give this user one in /etc/subuid and /etc/subgid, and other users the right to read this package`;
     case 'resourceLimits':
-      return prlimit === undefined ? `prlimit is not installed (package ${utilLinux})` : 'the system does not allow it';
+      return prlimit === undefined
+        ? `${confineProblem}, and prlimit is not installed (package ${utilLinux})`
+        : 'the system does not allow it';
   }
 }
 

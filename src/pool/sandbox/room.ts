@@ -6,20 +6,40 @@ import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { CELL_LIBRARIES, type Library, ownFolder, packageFiles } from '../package-paths.js';
+import type { LandlockRules } from './confine.js';
 import { interpreterOf, librariesBy, sharedLibraries } from './shared-libraries.js';
 
 const DEVICES = ['/dev/null', '/dev/urandom'];
 const PROC = '/proc';
 
-/** Arguments of `bwrap` that make the root, for cells and for these programs that start them. Rejects when a file cannot be found. */
-export async function roomArguments(
+/** The files that a process needs, by the paths at which it opens them. */
+export interface RoomFiles {
+  /** Node, the loader, and the programs that start it: they may be executed. */
+  readonly executables: readonly string[];
+  /** Files and folders that are read alone. */
+  readonly others: readonly string[];
+  readonly links: readonly { readonly path: string; readonly target: string }[];
+}
+
+/** Of a process, and of these programs that start it. Rejects when a file cannot be found. */
+export async function roomFiles(
   programs: readonly string[],
   wanted: readonly Library[] = CELL_LIBRARIES,
-): Promise<readonly string[]> {
-  const executables = [process.execPath, ...programs];
+): Promise<RoomFiles> {
+  const executables = [...new Set([process.execPath, ...programs])];
   const { paths, links } = packageFiles(wanted);
   const libraries = await Promise.all([...executables.map(sharedLibraries), librariesOfAddons(paths)]);
-  const files = [...new Set([...executables, ...libraries.flat(), ...builtinsOnDisk(), ...paths])];
+  const loader = interpreterOf(process.execPath);
+  return {
+    executables: [...executables, ...(loader === undefined ? [] : [loader])],
+    others: [...new Set([...libraries.flat(), ...builtinsOnDisk(), ...paths])].filter(path => path !== loader),
+    links,
+  };
+}
+
+/** Arguments of `bwrap` that make the root. */
+export function roomArguments({ executables, others, links }: RoomFiles): readonly string[] {
+  const files = [...executables, ...others];
   const folders = new Set([...files, ...DEVICES, ...links.map(({ path }) => path)].flatMap(ancestorsOf));
   return [
     // bubblewrap makes folders on the way for its own user alone.
@@ -31,6 +51,16 @@ export async function roomArguments(
     // Last: from here on nothing can be made.
     ...[READ_ONLY, '/', '--chdir', ownFolder()],
   ];
+}
+
+/** The same files for Landlock, which checks what a process opens in the root that it has. `folder` is the one that it may write to. */
+export function landlockRules({ executables, others }: RoomFiles, folder: string | undefined): LandlockRules {
+  return {
+    execute: executables,
+    // `self` is the process that adds the rule, which becomes the cell: of other processes nothing is opened.
+    read: [...others, ...DEVICES, `${PROC}/self`],
+    write: folder === undefined ? [] : [folder],
+  };
 }
 
 /** The room with one folder that can be written to, at the path where it is outside. */

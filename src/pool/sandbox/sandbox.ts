@@ -1,7 +1,7 @@
 /**
- * The operating system's wall around a cell (rule R29): a root with nothing in it, a filter of system calls, namespaces and a user of its own, no privileges,
- * no core dumps. Made with programs of the system, as far as the system allows it: the best wall with which Node starts and finds this package. The available
- * layers are tried out once in a process's life.
+ * The operating system's wall around a cell (rule R29): a root with nothing in it or Landlock, a filter of system calls, namespaces and a user
+ * of its own, no privileges, no core dumps. Made with programs of the system and the launcher of this package, as far as the system allows it:
+ * the best wall with which Node starts and finds this package. What there is is tried out once in a process's life.
  */
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,12 +9,13 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
 import { ownFolder } from '../package-paths.js';
-import { cellFilter } from './cell-filter.js';
 import { CELL_RULES } from './cell-rules.js';
+import { confineCommand, landlockAbi, resourcesOf } from './confine.js';
 import { attempt, FILTER_FD_OF_ATTEMPT, findPrograms, isInstalled, type Programs } from './programs.js';
 import { remediesFor } from './remedies.js';
 import type { ProcessRules } from './rules.js';
 import {
+  isSeparated,
   LAYERS,
   NO_LAYERS,
   type SandboxLayer,
@@ -24,21 +25,21 @@ import {
   separationOf,
 } from './state.js';
 import { type IdRange, UserIds } from './user-ids.js';
-import { type Wall, wallsFor } from './walls.js';
+import { type ProcessStart, type System, type Wall, wallsFor } from './walls.js';
 
 /** A mode, or a command of the owner's own that goes before each cell's command. */
 export type SandboxOption = SandboxMode | { readonly command: readonly string[] };
 
 export interface Sandbox {
   readonly state: SandboxState;
-  /** For `bwrap --seccomp`; undefined when cells have no filter. */
+  /** Undefined when cells have no filter. */
   readonly filter: Buffer | undefined;
   /** Undefined when cells have no users of their own. */
   readonly ids: UserIds | undefined;
   /** Whether the process that is started is not the cell, but waits for it. */
   readonly isWrapped: boolean;
-  /** The words before the command of a process; `folder` is the one that it may write to. */
-  command(id: number | undefined, filterFd: number | undefined, folder?: string): readonly string[];
+  /** The words before the command of a process. */
+  command(start: ProcessStart): readonly string[];
 }
 
 const PROBE_TIMEOUT_MS = 10_000;
@@ -46,8 +47,8 @@ const PROBE_TIMEOUT_MS = 10_000;
 const known = new Map<string, Promise<Sandbox>>();
 
 /**
- * The sandbox of this process's cells, or of processes with other rules. Rejects with EDGE_SANDBOX when the mode is 'strict' and a layer is missing, or when
- * the program of a command of the owner's own is not there.
+ * The sandbox of this process's cells, or of processes with other rules. Rejects with EDGE_SANDBOX when the mode is 'strict' and accounts are not separated
+ * ({@link SandboxState.separated}), or when the program of a command of the owner's own is not there.
  */
 export async function sandboxFor(option: SandboxOption, rules: ProcessRules = CELL_RULES): Promise<Sandbox> {
   const key = `${rules.name} ${JSON.stringify(option)}`;
@@ -69,26 +70,34 @@ async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox
   if (option === 'strict') {
     // The same layers as with 'auto', which are there already when it was asked for.
     const sandbox = await sandboxFor('auto', rules);
-    const { missing } = sandbox.state;
-    if (missing.length === 0) return { ...sandbox, state: { ...sandbox.state, mode: 'strict' } };
+    const { missing, separated } = sandbox.state;
+    if (separated) return { ...sandbox, state: { ...sandbox.state, mode: 'strict' } };
     throw new EdgeError('EDGE_SANDBOX', `Cannot start ${rules.name} with sandbox: 'strict': ${missing.join('; ')}`);
   }
   if (process.platform !== 'linux') return without(option, [`unavailable on ${process.platform}`]);
   return probe(findPrograms(), rules);
 }
 
-/** For tests: the best sandbox that can be made of these programs. */
-export async function probe(programs: Programs, rules: ProcessRules = CELL_RULES): Promise<Sandbox> {
+/**
+ * The best sandbox that can be made of these programs.
+ *
+ * @param maxAbi use no more of Landlock than this ABI has. For tests
+ */
+export async function probe(programs: Programs, rules: ProcessRules = CELL_RULES, maxAbi?: number): Promise<Sandbox> {
   const isRoot = process.geteuid?.() === 0;
-  const limits = await limitsFor(programs, rules);
+  const [limits, abi] = await Promise.all([
+    limitsFor(programs, rules),
+    programs.confine === undefined ? 0 : landlockAbi(programs.confine),
+  ]);
+  const isAbiLowered = maxAbi !== undefined && maxAbi < abi;
+  const system = { isRoot, programs, landlockAbi: isAbiLowered ? maxAbi : abi, isAbiLowered };
   const failures: string[] = [];
   const pools = new Map<string, UserIds>();
-  for await (const wall of wallsFor(isRoot, programs, failures, rules)) {
-    const filters = wall.takesFilter ? [cellFilter(process.arch, rules.calls), undefined] : [undefined];
-    for (const filter of new Set(filters)) {
+  for await (const wall of wallsFor(system, failures, rules)) {
+    for (const filter of new Set([wall.filter, undefined])) {
       const sandbox = await assemble(wall, filter, limits, pools);
       const failure = await start(sandbox, rules);
-      if (failure === undefined) return finish(sandbox, failures, { isRoot, programs }, rules);
+      if (failure === undefined) return finish(sandbox, failures, system, rules);
       failures.push(`${wall.name}${filter === undefined ? '' : ' with a filter'}: ${failure}`);
     }
   }
@@ -98,7 +107,7 @@ export async function probe(programs: Programs, rules: ProcessRules = CELL_RULES
   if (failure !== undefined) {
     throw new EdgeError('EDGE_CELL_START', `Cannot start a process to try out the sandbox: ${failure}`);
   }
-  return finish(bare, failures, { isRoot, programs }, rules);
+  return finish(bare, failures, system, rules);
 }
 
 type Unfinished = Omit<Sandbox, 'state'> & { readonly layers: SandboxLayers };
@@ -112,20 +121,20 @@ async function assemble(
   const own = new Set<string>(wall?.layers);
   const ids = wall?.ids === undefined ? undefined : poolOf(wall.ids, !own.has('namespaces'), pools);
   await ids?.reserve();
-  const before = ids === undefined ? limits.command : limits.commandOfOwnUser;
   return {
     layers: {
       root: own.has('root'),
+      landlock: own.has('landlock'),
       seccomp: filter !== undefined,
       namespaces: own.has('namespaces'),
       user: own.has('user'),
       ownUser: own.has('ownUser'),
-      resourceLimits: limits.command.length > 0,
+      resourceLimits: limits.areSet,
     },
     filter,
     ids,
     isWrapped: wall?.isWrapped ?? false,
-    command: (id, filterFd, folder) => [...before, ...(wall?.command(id, filterFd, folder) ?? [])],
+    command: next => limits.command(next, ids !== undefined, wall?.command(next) ?? []),
   };
 }
 
@@ -144,7 +153,8 @@ async function start({ command, filter, ids }: Unfinished, rules: ProcessRules):
   try {
     if (folder !== undefined && id !== undefined) chownSync(folder, id, id);
     const node = [process.execPath, ...rules.probe(), ...(folder === undefined ? [] : [folder])];
-    const { works, message } = await attempt([...command(id, filter && FILTER_FD_OF_ATTEMPT, folder), ...node], {
+    const place = { id, folder, descriptors: FILTER_FD_OF_ATTEMPT, filterFd: filter && FILTER_FD_OF_ATTEMPT };
+    const { works, message } = await attempt([...command(place), ...node], {
       cwd: ownFolder(),
       timeoutMs: PROBE_TIMEOUT_MS,
       filter,
@@ -161,39 +171,85 @@ async function start({ command, filter, ids }: Unfinished, rules: ProcessRules):
 function finish(
   { layers, ...rest }: Unfinished,
   failures: readonly string[],
-  system: { readonly isRoot: boolean; readonly programs: Programs },
+  system: System,
   rules: ProcessRules,
 ): Sandbox {
-  // Without root the host cannot give files away and read them afterwards.
-  const isDue = (layer: SandboxLayer): boolean => layer !== 'ownUser' || !rules.hasFolder || system.isRoot;
+  // Without root the host cannot give files away and read them afterwards, and without a root of its own another user does not reach them.
+  const canHaveUser = !rules.hasFolder || (system.isRoot && layers.root);
+  const isDue = (layer: SandboxLayer): boolean => {
+    if (layer === 'ownUser') return canHaveUser;
+    // A second lock of the same door.
+    return layer !== 'landlock' || !layers.root;
+  };
   const absent = LAYERS.filter(layer => !layers[layer] && isDue(layer));
-  const missing = remediesFor(absent, failures, system);
-  return { ...rest, state: { mode: 'auto', ...layers, missing, separation: separationOf(layers, rules.process) } };
+  const state: SandboxState = {
+    mode: 'auto',
+    ...layers,
+    landlockAbi: layers.landlock ? system.landlockAbi : 0,
+    missing: remediesFor(absent, failures, system),
+    separated: isSeparated(layers, canHaveUser),
+    separation: separationOf(layers, rules.process),
+  };
+  return { ...rest, state };
 }
 
 interface Limits {
-  readonly command: readonly string[];
-  /** With a bound of threads, which the system counts by user. */
-  readonly commandOfOwnUser: readonly string[];
+  readonly areSet: boolean;
+  /** The words of a wall, with limits; for a process with a user of its own with a bound of threads, which the system counts by user. */
+  command(start: ProcessStart, hasOwnUser: boolean, wall: readonly string[]): readonly string[];
 }
 
-/** As many as the system lets this process set. */
-async function limitsFor({ prlimit }: Programs, { limits: offered, threads }: ProcessRules): Promise<Limits> {
-  if (prlimit === undefined) return { command: [], commandOfOwnUser: [] };
+async function limitsFor(programs: Programs, rules: ProcessRules): Promise<Limits> {
+  const { confine, prlimit } = programs;
+  if (confine !== undefined) return limitsByLauncher(confine, rules);
+  if (prlimit !== undefined) return limitsByPrlimit(prlimit, rules);
+  return { areSet: false, command: (_start, _hasOwnUser, wall) => wall };
+}
+
+/** The launcher sets as much as the system permits, and is one program with the wall where that begins with it. */
+function limitsByLauncher(confine: string, { limits, raised, threads }: ProcessRules): Limits {
+  return {
+    areSet: true,
+    command: ({ descriptors, filterFd = -1 }, hasOwnUser, wall) => {
+      const words = confineCommand(confine, {
+        keep: Math.max(descriptors, filterFd + 1),
+        limits: hasOwnUser ? { ...limits, nproc: threads } : limits,
+        raised,
+      });
+      return wall[0] === confine ? [...words.slice(0, -1), ...wall.slice(1)] : [...words, ...wall];
+    },
+  };
+}
+
+/** As many as the system lets this process set: prlimit sets all or none. */
+async function limitsByPrlimit(prlimit: string, { limits, raised, threads }: ProcessRules): Promise<Limits> {
   const works = async (args: readonly string[]): Promise<boolean> =>
     (await attempt([prlimit, ...args, prlimit, '--version'], { cwd: '/', timeoutMs: PROBE_TIMEOUT_MS })).works;
+  const all = resourcesOf(limits);
+  const option = ([name, value]: readonly [string, number]): string => `--${name}=${value}`;
+  const groups = [
+    all.filter(([, value]) => value === 0).map(option),
+    ...[...all.filter(([, value]) => value > 0), ...resourcesOf(raised)].map(limit => [option(limit)]),
+  ];
   const perUser = [`--nproc=${threads}`];
-  const [areThreadsBounded = false, ...areSet] = await Promise.all([perUser, ...offered].map(works));
-  const args = offered.filter((_, index) => areSet[index]).flat();
-  if (args.length === 0) return { command: [], commandOfOwnUser: [] };
+  const [areThreadsBounded = false, ...areSet] = await Promise.all([perUser, ...groups].map(works));
+  const args = groups.filter((_, index) => areSet[index]).flat();
   return {
-    command: [prlimit, ...args],
-    commandOfOwnUser: [prlimit, ...args, ...(areThreadsBounded ? perUser : [])],
+    areSet: args.length > 0,
+    command: (_start, hasOwnUser, wall) =>
+      args.length === 0 ? wall : [prlimit, ...args, ...(hasOwnUser && areThreadsBounded ? perUser : []), ...wall],
   };
 }
 
 function without(mode: SandboxMode, missing: readonly string[]): Sandbox {
-  const state = { mode, ...NO_LAYERS, missing, separation: separationOf(NO_LAYERS) };
+  const state = {
+    mode,
+    ...NO_LAYERS,
+    landlockAbi: 0,
+    missing,
+    separated: false,
+    separation: separationOf(NO_LAYERS),
+  };
   return { state, filter: undefined, ids: undefined, isWrapped: false, command: () => [] };
 }
 
@@ -209,6 +265,8 @@ function custom(command: readonly string[]): Sandbox {
     state: {
       mode: 'custom',
       ...NO_LAYERS,
+      landlockAbi: 0,
+      separated: false,
       missing: [`not known: cells start behind "${program}", the command of option sandbox`],
       separation: `What native code in the cell of one account can do to others is decided by "${program}", the command of option sandbox; the host does not know it.`,
     },

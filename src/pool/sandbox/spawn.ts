@@ -124,19 +124,20 @@ export function launchBehind(
 function compose(
   sandbox: Sandbox,
   command: readonly string[],
-  filterFd: number,
+  descriptors: number,
   place?: ProcessPlace,
 ): { readonly whole: readonly string[]; readonly release: () => void } {
-  const own = sandbox.filter && filterFd;
-  if (place !== undefined)
-    return { whole: [...sandbox.command(place.id, own, place.folder), ...command], release: () => {} };
+  const filterFd = sandbox.filter && descriptors;
+  if (place !== undefined) {
+    return { whole: [...sandbox.command({ ...place, descriptors, filterFd }), ...command], release: () => {} };
+  }
   const id = sandbox.ids?.take();
   let isTaken = true;
   const release = guarded((): void => {
     if (isTaken && id !== undefined) sandbox.ids?.give(id);
     isTaken = false;
   });
-  return { whole: [...sandbox.command(id, own), ...command], release };
+  return { whole: [...sandbox.command({ id, descriptors, filterFd }), ...command], release };
 }
 
 function endingOf({ isWrapped, state }: Sandbox): Ending {

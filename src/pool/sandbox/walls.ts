@@ -1,22 +1,47 @@
 /** The ways to wall a cell off, from the best to none, as commands that go before its own. The requirements of each are tried out, not guessed (sandbox.ts). */
 import { execFile } from 'node:child_process';
+import process from 'node:process';
+import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './cell-filter.js';
+import { confineCommand } from './confine.js';
 import { messageOf, type Programs } from './programs.js';
-import { roomArguments, withFolder } from './room.js';
+import { landlockRules, type RoomFiles, roomArguments, roomFiles, withFolder } from './room.js';
 import type { ProcessRules } from './rules.js';
 import type { SandboxLayer } from './state.js';
 import { type IdRange, ownRootRange, subordinateRange } from './user-ids.js';
 
+/** One process that is started. */
+export interface ProcessStart {
+  /** The user that it becomes, where it has one of its own. */
+  readonly id: number | undefined;
+  /** Its descriptors are those below this number. */
+  readonly descriptors: number;
+  /** The descriptor that the filter is read from, behind the others. */
+  readonly filterFd: number | undefined;
+  /** The folder that it may write to. */
+  readonly folder?: string | undefined;
+}
+
 export interface Wall {
   readonly name: string;
+  /** Without the filter, which is tried out with and without it. */
   readonly layers: readonly SandboxLayer[];
   /** Where its cells' users come from; undefined when they are not users of their own. */
   readonly ids: IdRange | undefined;
-  /** Whether it can take a filter of system calls along. */
-  readonly takesFilter: boolean;
+  /** The filter of system calls, where it can take one along. */
+  readonly filter: Buffer | undefined;
   /** Whether the process that is started waits for the cell, which is its child. */
   readonly isWrapped: boolean;
-  /** `filterFd` is the descriptor that the filter is read from, `folder` the one that the process may write to. */
-  command(id: number | undefined, filterFd: number | undefined, folder?: string): readonly string[];
+  command(start: ProcessStart): readonly string[];
+}
+
+/** The system that walls are made on. */
+export interface System {
+  readonly isRoot: boolean;
+  readonly programs: Programs;
+  /** The ABI of Landlock that the launcher may use; 0 for none. */
+  readonly landlockAbi: number;
+  /** Whether `landlockAbi` is less than the kernel's. For tests. */
+  readonly isAbiLowered?: boolean;
 }
 
 /** The beginning of the reason why cells cannot have users of their own. */
@@ -24,11 +49,13 @@ export const NO_IDS = 'no user numbers';
 
 const NAMESPACES = ['--net', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
 const END_WITH_PARENT = ['--pdeathsig', 'SIGKILL'];
+/** Root alone can give up what it could gain by executing a program, and has to. */
+const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all'];
 const NO_NEW_PRIVILEGES = ['--no-new-privs', ...END_WITH_PARENT];
 /** Root and the subordinate range of the calling user, as root and users of a namespace. */
 const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
-/** The capabilities that setpriv needs behind bubblewrap to become another user. It gives up all of them. */
-const SETPRIV_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
+/** The capabilities that a process needs behind bubblewrap to become another user. It gives up all of them. */
+const USER_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
 const MAP_WITHIN_MS = 5000;
 
 /**
@@ -36,158 +63,291 @@ const MAP_WITHIN_MS = 5000;
  * gets why a kind of wall is unavailable.
  */
 export async function* wallsFor(
-  isRoot: boolean,
-  programs: Programs,
+  system: System,
   reasons: string[],
-  { libraries, hasFolder }: Pick<ProcessRules, 'libraries' | 'hasFolder'>,
+  rules: Pick<ProcessRules, 'libraries' | 'hasFolder' | 'calls'>,
 ): AsyncGenerator<Wall, void> {
-  const { bwrap, unshare, setpriv, newuidmap } = programs;
-  if (hasFolder) {
-    // A user of its own must own the folder, which root alone can give away and still read. The user must also reach the folder, as it can in a root of its
-    // own.
+  const maker = new WallMaker(system, reasons, rules);
+  const { isRoot, programs } = system;
+  if (rules.hasFolder) {
+    // A user of its own has to own the folder, which root alone can give away and still read, and has to reach it, which it can in a root of its own.
     const ids = isRoot ? ownRootRange() : undefined;
-    const room = bwrap && setpriv && ids && (await quietly(roomArguments([setpriv], libraries), 'root', reasons));
-    if (bwrap && setpriv && ids && room) yield rootRoom(bwrap, setpriv, room, ids, []);
+    if (ids !== undefined) yield* maker.rootRoom(ids, []);
   } else if (isRoot) {
     const ids = ownRootRange();
     if (ids === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
-    yield* rootWalls(programs, ids, [], reasons);
-    if (setpriv !== undefined && ids !== undefined) {
-      const room = bwrap && (await quietly(roomArguments([]), 'root', reasons));
-      if (bwrap && room) yield ownUserRoom(bwrap, setpriv, room, ids);
-      yield rootUser(setpriv, ids);
+    else {
+      yield* maker.rootRoom(ids, []);
+      yield* maker.rootNamespaces(ids, []);
+      yield* maker.ownUserRoom(ids);
+      yield* maker.confined(ids);
     }
-  } else if (unshare !== undefined && newuidmap !== undefined) {
-    const ids = await quietly(subordinateIds(unshare, programs), NO_IDS, reasons);
-    yield* rootWalls(programs, ids, [unshare, ...SUBORDINATE], reasons);
+  } else if (programs.unshare !== undefined && programs.newuidmap !== undefined) {
+    const ids = await quietly(subordinateIds(programs.unshare, programs), NO_IDS, reasons);
+    const enter = [programs.unshare, ...SUBORDINATE];
+    if (ids !== undefined) {
+      yield* maker.rootRoom(ids, enter);
+      yield* maker.rootNamespaces(ids, enter);
+    }
   }
-  const room = bwrap && (await quietly(roomArguments([], libraries), 'root', reasons));
-  if (bwrap && room) yield userRoom(bwrap, room);
-  if (unshare !== undefined && setpriv !== undefined) yield userNamespaces(unshare, setpriv);
-  if (setpriv !== undefined) yield noPrivileges(setpriv);
+  yield* maker.userRoom();
+  yield* maker.userNamespaces();
+  yield* maker.confined(undefined);
 }
 
-/** The walls that root can build, on the machine or in a namespace that `enter` creates: each cell gets its own user. */
-async function* rootWalls(
-  { bwrap, unshare, setpriv }: Programs,
-  ids: IdRange | undefined,
-  enter: readonly string[],
-  reasons: string[],
-): AsyncGenerator<Wall, void> {
-  if (setpriv === undefined || ids === undefined) return;
-  const room = bwrap && (await quietly(roomArguments([setpriv]), 'root', reasons));
-  if (bwrap && room) yield rootRoom(bwrap, setpriv, room, ids, enter);
-  if (unshare !== undefined) yield rootNamespaces(unshare, setpriv, ids, enter);
+/** Makes walls of one system for processes with the same rules. Each kind yields none where a program for it is missing. */
+class WallMaker {
+  readonly #programs: Programs;
+  readonly #isRoot: boolean;
+  readonly #abi: number;
+  readonly #maxAbi: number | undefined;
+  readonly #reasons: string[];
+  readonly #rules: Pick<ProcessRules, 'libraries' | 'calls'>;
+  readonly #rooms = new Map<string, Promise<RoomFiles | undefined>>();
+
+  constructor(
+    { isRoot, programs, landlockAbi, isAbiLowered }: System,
+    reasons: string[],
+    rules: Pick<ProcessRules, 'libraries' | 'calls'>,
+  ) {
+    this.#programs = programs;
+    this.#isRoot = isRoot;
+    this.#abi = landlockAbi;
+    this.#maxAbi = isAbiLowered === true ? landlockAbi : undefined;
+    this.#reasons = reasons;
+    this.#rules = rules;
+  }
+
+  /** A root of its own and all namespaces, made by root, on the machine or in a namespace that `enter` creates: each cell gets its own user. */
+  async *rootRoom(ids: IdRange, enter: readonly string[]): AsyncGenerator<Wall, void> {
+    const { bwrap } = this.#programs;
+    const last = this.#last();
+    if (bwrap === undefined || last === undefined) return;
+    const files = await this.#files('root', [last.program]);
+    if (files === undefined) return;
+    const room = roomArguments(files);
+    yield {
+      name: 'bwrap',
+      layers: ['root', 'namespaces', 'user', 'ownUser', ...last.layers],
+      ids,
+      filter: this.#filterOfBwrap(last),
+      isWrapped: true,
+      command: start => [
+        ...enter,
+        bwrap,
+        ...bwrapNamespaces(),
+        ...['--cap-drop', 'ALL', ...USER_CAPABILITIES.flatMap(name => ['--cap-add', name])],
+        ...(start.folder === undefined ? room : withFolder(room, start.folder)),
+        ...filterArguments(start.filterFd),
+        '--',
+        // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
+        ...last.command(start, files),
+      ],
+    };
+  }
+
+  /** The same namespaces without a root of its own. */
+  async *rootNamespaces(ids: IdRange, enter: readonly string[]): AsyncGenerator<Wall, void> {
+    const { unshare, setpriv } = this.#programs;
+    const last = this.#last();
+    if (unshare === undefined || setpriv === undefined || last === undefined) return;
+    const files = await this.#files('namespaces', []);
+    if (files === undefined) return;
+    yield {
+      name: 'unshare',
+      layers: ['namespaces', 'user', 'ownUser', ...last.layers],
+      ids,
+      filter: this.#filterOfLast(last),
+      isWrapped: true,
+      // Namespaces need the rights that becoming another user takes away.
+      command: start => [
+        ...enter,
+        // unshare ends with the application, and the cell with unshare.
+        ...[setpriv, ...END_WITH_PARENT],
+        ...[unshare, ...NAMESPACES],
+        ...last.command(start, files, start.filterFd),
+      ],
+    };
+  }
+
+  /** Root without the right to make namespaces: each cell's user makes its own, where users may. */
+  async *ownUserRoom(ids: IdRange): AsyncGenerator<Wall, void> {
+    const { setpriv } = this.#programs;
+    if (setpriv === undefined) return;
+    for await (const inner of this.userRoom()) {
+      yield {
+        ...inner,
+        name: 'bwrap for a user of its own',
+        layers: [...inner.layers, 'ownUser'],
+        ids,
+        command: start => [setpriv, ...this.#withoutPrivileges(start.id), ...inner.command(start)],
+      };
+    }
+  }
+
+  /** As an ordinary user: a user namespace in which the cell has the same number as the application. */
+  async *userRoom(): AsyncGenerator<Wall, void> {
+    const { bwrap } = this.#programs;
+    if (bwrap === undefined) return;
+    const last = this.#abi > 0 ? this.#confine() : undefined;
+    const files = await this.#files('root', last === undefined ? [] : [last.program]);
+    if (files === undefined) return;
+    const room = roomArguments(files);
+    yield {
+      name: 'bwrap',
+      layers: ['root', 'namespaces', 'user', ...(last?.layers ?? [])],
+      ids: undefined,
+      filter: this.#filterOfBwrap(last),
+      isWrapped: true,
+      command: start => [
+        bwrap,
+        ...['--unshare-user', '--disable-userns'],
+        ...bwrapNamespaces(),
+        ...(start.folder === undefined ? room : withFolder(room, start.folder)),
+        ...filterArguments(start.filterFd),
+        '--',
+        ...(last?.command({ ...start, id: undefined }, files) ?? []),
+      ],
+    };
+  }
+
+  async *userNamespaces(): AsyncGenerator<Wall, void> {
+    const { unshare } = this.#programs;
+    const last = this.#last();
+    if (unshare === undefined || last === undefined) return;
+    const files = await this.#files('namespaces', []);
+    if (files === undefined) return;
+    yield {
+      name: 'unshare',
+      layers: ['namespaces', 'user', ...last.layers],
+      ids: undefined,
+      filter: this.#filterOfLast(last),
+      isWrapped: true,
+      command: start => [
+        ...[unshare, '--user', '--map-current-user', ...NAMESPACES],
+        ...last.command({ ...start, id: undefined }, files, start.filterFd),
+      ],
+    };
+  }
+
+  /** Nothing that is made first, as in a container without the right to make namespaces. `ids`: root gives each cell its own user. */
+  async *confined(ids: IdRange | undefined): AsyncGenerator<Wall, void> {
+    for (const last of await this.#lasts()) {
+      const files = await this.#files('landlock', []);
+      if (files === undefined) return;
+      yield {
+        name: last.name,
+        layers: ['user', ...(ids === undefined ? [] : ['ownUser' as const]), ...last.layers],
+        ids,
+        filter: this.#filterOfLast(last),
+        isWrapped: false,
+        command: start =>
+          last.command({ ...start, id: ids === undefined ? undefined : start.id }, files, start.filterFd),
+      };
+    }
+  }
+
+  /** All programs that can stand last before Node, the best first. */
+  async #lasts(): Promise<readonly Last[]> {
+    const { setpriv } = this.#programs;
+    const confine = this.#confine();
+    const newer = confine === undefined && setpriv !== undefined ? await this.#landlockSetpriv(setpriv) : undefined;
+    const without = confine === undefined || this.#abi === 0 ? undefined : this.#confine(0);
+    return [confine, without, newer, this.#setpriv()].filter(last => last !== undefined);
+  }
+
+  /** The program that stands last before Node and gives up the remaining rights. */
+  #last(): Last | undefined {
+    return this.#confine() ?? this.#setpriv();
+  }
+
+  #confine(abi = this.#abi): Last | undefined {
+    const { confine } = this.#programs;
+    if (confine === undefined) return undefined;
+    return {
+      name: abi > 0 ? 'the launcher' : 'the launcher without Landlock',
+      program: confine,
+      layers: abi > 0 ? ['landlock'] : [],
+      takesFilter: true,
+      command: ({ id, folder }, files, filterFd) =>
+        confineCommand(confine, {
+          drops: true,
+          user: id,
+          landlock: abi > 0 ? { ...landlockRules(files, folder), maxAbi: this.#maxAbi } : undefined,
+          filterFd,
+        }),
+    };
+  }
+
+  #setpriv(): Last | undefined {
+    const { setpriv } = this.#programs;
+    if (setpriv === undefined) return undefined;
+    return {
+      name: 'setpriv',
+      program: setpriv,
+      layers: [],
+      takesFilter: false,
+      command: ({ id }) => [setpriv, ...this.#withoutPrivileges(id)],
+    };
+  }
+
+  /**
+   * util-linux 2.41 or newer, in the place of the launcher where that cannot be used. Its filter is the same for each process: none of them may send a signal,
+   * to itself either.
+   */
+  async #landlockSetpriv(setpriv: string): Promise<Last | undefined> {
+    const help = await outputOf(setpriv, ['--help']).catch(() => '');
+    if (!help.includes('--landlock-rule') || !help.includes('--seccomp-filter')) return undefined;
+    return {
+      name: 'setpriv with Landlock',
+      program: setpriv,
+      layers: ['landlock'],
+      takesFilter: true,
+      command: ({ id, folder }, files, filterFd) => {
+        const { execute, read, write } = landlockRules(files, folder);
+        const rule = (rights: string, path: string): string => `--landlock-rule=path-beneath:${rights}:${path}`;
+        return [
+          ...[setpriv, ...this.#withoutPrivileges(id)],
+          '--landlock-access=fs',
+          ...execute.map(path => rule('read-file,execute', path)),
+          ...read.map(path => rule('read-file', path)),
+          ...write.map(path => rule('read-file,read-dir,write-file,remove-file,make-reg,truncate', path)),
+          ...(filterFd === undefined ? [] : [`--seccomp-filter=/proc/self/fd/${filterFd}`]),
+        ];
+      },
+    };
+  }
+
+  /** Options of setpriv. */
+  #withoutPrivileges(id: number | undefined): readonly string[] {
+    const user = id === undefined ? [] : becomeUser(id);
+    return [...user, ...(this.#isRoot || id !== undefined ? NO_CAPABILITIES : []), ...NO_NEW_PRIVILEGES];
+  }
+
+  /** bubblewrap loads the filter, and knows the number that the process will have in its namespace. */
+  #filterOfBwrap(last: Last | undefined): Buffer | undefined {
+    return cellFilter(process.arch, this.#rules.calls, PID_IN_BWRAP, last?.layers.includes('landlock') === true);
+  }
+
+  #filterOfLast({ takesFilter }: Last): Buffer | undefined {
+    return takesFilter ? cellFilter(process.arch, this.#rules.calls, PID_MARKER) : undefined;
+  }
+
+  #files(what: string, programs: readonly string[]): Promise<RoomFiles | undefined> {
+    const key = programs.join();
+    const found = this.#rooms.get(key) ?? quietly(roomFiles(programs, this.#rules.libraries), what, this.#reasons);
+    this.#rooms.set(key, found);
+    return found;
+  }
 }
 
-function rootRoom(
-  bwrap: string,
-  setpriv: string,
-  room: readonly string[],
-  ids: IdRange,
-  enter: readonly string[],
-): Wall {
-  return {
-    name: 'bwrap',
-    layers: ['root', 'namespaces', 'user', 'ownUser'],
-    ids,
-    takesFilter: true,
-    isWrapped: true,
-    command: (id, filterFd, folder) => [
-      ...enter,
-      bwrap,
-      ...bwrapNamespaces(),
-      ...['--cap-drop', 'ALL', ...SETPRIV_CAPABILITIES.flatMap(name => ['--cap-add', name])],
-      ...(folder === undefined ? room : withFolder(room, folder)),
-      ...filterArguments(filterFd),
-      '--',
-      // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
-      ...[setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
-    ],
-  };
-}
-
-/** Root without the right to make namespaces: each cell's user makes its own, where users may. */
-function ownUserRoom(bwrap: string, setpriv: string, room: readonly string[], ids: IdRange): Wall {
-  const inner = userRoom(bwrap, room);
-  return {
-    ...inner,
-    name: 'bwrap for a user of its own',
-    layers: [...inner.layers, 'ownUser'],
-    ids,
-    command: (id, filterFd) => [...[setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES], ...inner.command(id, filterFd)],
-  };
-}
-
-/** As an ordinary user: a user namespace in which the cell has the same number as the application. */
-function userRoom(bwrap: string, room: readonly string[]): Wall {
-  return {
-    name: 'bwrap',
-    layers: ['root', 'namespaces', 'user'],
-    ids: undefined,
-    takesFilter: true,
-    isWrapped: true,
-    command: (_id, filterFd, folder) => [
-      bwrap,
-      ...['--unshare-user', '--disable-userns'],
-      ...bwrapNamespaces(),
-      ...(folder === undefined ? room : withFolder(room, folder)),
-      ...filterArguments(filterFd),
-      '--',
-    ],
-  };
-}
-
-function rootNamespaces(unshare: string, setpriv: string, ids: IdRange, enter: readonly string[]): Wall {
-  return {
-    name: 'unshare',
-    layers: ['namespaces', 'user', 'ownUser'],
-    ids,
-    takesFilter: false,
-    isWrapped: true,
-    // Namespaces need the rights that becoming another user takes away.
-    command: id => [
-      ...enter,
-      // unshare ends with the application, and the cell with unshare.
-      ...[setpriv, ...END_WITH_PARENT],
-      ...[unshare, ...NAMESPACES],
-      ...[setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
-    ],
-  };
-}
-
-function userNamespaces(unshare: string, setpriv: string): Wall {
-  return {
-    name: 'unshare',
-    layers: ['namespaces', 'user'],
-    ids: undefined,
-    takesFilter: false,
-    isWrapped: true,
-    command: () => [unshare, '--user', '--map-current-user', ...NAMESPACES, setpriv, ...NO_NEW_PRIVILEGES],
-  };
-}
-
-/** As in a container that is root without the right to make namespaces. */
-function rootUser(setpriv: string, ids: IdRange): Wall {
-  return {
-    name: 'setpriv',
-    layers: ['user', 'ownUser'],
-    ids,
-    takesFilter: false,
-    isWrapped: false,
-    command: id => [setpriv, ...becomeUser(id), ...NO_NEW_PRIVILEGES],
-  };
-}
-
-function noPrivileges(setpriv: string): Wall {
-  return {
-    name: 'setpriv',
-    layers: ['user'],
-    ids: undefined,
-    takesFilter: false,
-    isWrapped: false,
-    command: () => [setpriv, ...NO_NEW_PRIVILEGES],
-  };
+interface Last {
+  readonly name: string;
+  readonly program: string;
+  readonly layers: readonly SandboxLayer[];
+  readonly takesFilter: boolean;
+  /** `filterFd` when it is to load the filter. */
+  command(start: ProcessStart, files: RoomFiles, filterFd?: number): readonly string[];
 }
 
 function bwrapNamespaces(): readonly string[] {
@@ -205,22 +365,24 @@ function filterArguments(filterFd: number | undefined): readonly string[] {
 }
 
 function becomeUser(id: number | undefined): readonly string[] {
-  return [`--reuid=${id}`, `--regid=${id}`, '--clear-groups', '--bounding-set=-all', '--inh-caps=-all'];
+  return [`--reuid=${id}`, `--regid=${id}`, '--clear-groups'];
 }
 
 /** By the maps of a namespace that is made to see them. */
 async function subordinateIds(unshare: string, { cat }: Programs): Promise<IdRange | undefined> {
   if (cat === undefined) return undefined;
-  const read = (file: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const options = { env: {}, timeout: MAP_WITHIN_MS };
-      execFile(unshare, [...SUBORDINATE, cat, `/proc/self/${file}`], options, (error, stdout, stderr) => {
-        if (error === null) resolve(stdout);
-        else reject(new Error(messageOf(stderr) || error.message));
-      });
-    });
+  const read = (file: string): Promise<string> => outputOf(unshare, [...SUBORDINATE, cat, `/proc/self/${file}`]);
   const [users, groups] = await Promise.all([read('uid_map'), read('gid_map')]);
   return subordinateRange(users, groups);
+}
+
+function outputOf(program: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { env: {}, timeout: MAP_WITHIN_MS }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(new Error(messageOf(stderr) || error.message));
+    });
+  });
 }
 
 /** A failure is added to `reasons` as the reason why a layer is missing, and does not reject. */

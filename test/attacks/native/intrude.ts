@@ -35,7 +35,7 @@ export function startIntruder(
 ): Inmate<ChildProcess> & { readonly finished: Promise<Findings> } {
   const program = sandbox.state.root ? INSIDE : path;
   const inmate = spawnBehind(
-    withFiles(sandbox, [{ path, inside: INSIDE }]),
+    withFiles(sandbox, [{ path, inside: program }]),
     [program, ...words],
     ['ignore', 'pipe', 'pipe', 'pipe'],
   );

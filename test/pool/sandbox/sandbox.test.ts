@@ -12,7 +12,7 @@ import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
 import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import { probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
-import { LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
+import { isSeparated, LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
 import { onLinux } from '../../needs.js';
 import { NO_PROGRAMS } from './no-programs.js';
 
@@ -40,7 +40,7 @@ function stateIn(folder: string): { readonly state: { readonly root: boolean }; 
   const program = `
     const { sandboxFor } = await import(${JSON.stringify(join(folder, 'dist/src/pool/sandbox/sandbox.js'))});
     const { state, command } = await sandboxFor('auto');
-    process.stdout.write(JSON.stringify({ state, command: command(1, 3) }), () => process.exit(0));`;
+    process.stdout.write(JSON.stringify({ state, command: command({ id: 1, descriptors: 3, filterFd: 3 }) }), () => process.exit(0));`;
   return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '--eval', program]).toString());
 }
 
@@ -89,10 +89,10 @@ onLinux(
       t.log(`unavailable here: ${state.missing.join('; ')}`);
       return t.pass();
     }
-    const words = command(1, 3);
+    const words = command({ id: 1, descriptors: 3, filterFd: 3 });
     const bound = words.flatMap((word, index) => (/^--(?:ro-|dev-)?bind$/.test(word) ? [words[index + 2] ?? ''] : []));
     const libraries = bound.filter(path => /\.so[.\d]*$|\/ld-/.test(path));
-    const [setpriv] = [findPrograms().setpriv];
+    const { setpriv, confine } = findPrograms();
     const expected = [
       ...[
         realpathSync(process.execPath),
@@ -102,7 +102,7 @@ onLinux(
         '/dev/urandom',
       ],
       realpathSync(join(ROOT, 'node_modules/piscina')),
-      ...(words.includes(setpriv ?? '') ? [setpriv ?? ''] : []),
+      ...[setpriv, confine].flatMap(path => (path !== undefined && words.includes(path) ? [path] : [])),
     ];
     t.deepEqual(
       bound.filter(path => !libraries.includes(path)).sort(),
@@ -121,11 +121,16 @@ onLinux('sandboxFor() says which package is missing for what', async t => {
   );
   for (const word of ['package bubblewrap', 'package util-linux'])
     t.regex(nothing.state.missing.join('\n'), new RegExp(word));
-  const withoutLimits = await probe({ ...all, prlimit: undefined });
+  const without = { ...all, confine: undefined, confineProblem: 'there is no launcher' };
+  const withoutLimits = await probe({ ...without, prlimit: undefined });
   t.false(withoutLimits.state.resourceLimits);
-  t.regex(withoutLimits.state.missing.join('\n'), /^resourceLimits: prlimit is not installed \(package util-linux\)$/m);
-  const withoutRoom = await probe({ ...all, bwrap: undefined });
-  t.regex(withoutRoom.state.missing.join('\n'), /^root, seccomp: bubblewrap is not installed \(package bubblewrap\)$/m);
+  t.regex(
+    withoutLimits.state.missing.join('\n'),
+    /^resourceLimits: there is no launcher, and prlimit is not installed \(package util-linux\)$/m,
+  );
+  const withoutRoom = await probe({ ...without, bwrap: undefined });
+  t.regex(withoutRoom.state.missing.join('\n'), /^root: bubblewrap is not installed \(package bubblewrap\)$/m);
+  t.regex(withoutRoom.state.missing.join('\n'), /^seccomp: there is no launcher, and bubblewrap is not installed/m);
   t.false(withoutRoom.state.root);
 });
 
@@ -136,7 +141,7 @@ onLinux('programs of busybox are no programs for walls, and what is missing says
   const programs = findPrograms([folder]);
   t.like(programs, { unshare: undefined, setpriv: undefined, prlimit: undefined, isBusybox: true });
   t.is(programs.cat, join(folder, 'cat'), 'by the name that it goes by');
-  const { state } = await probe(programs);
+  const { state } = await probe({ ...programs, confine: undefined });
   t.deepEqual(
     LAYERS.filter(layer => state[layer]),
     [],
@@ -148,20 +153,21 @@ onLinux('programs of busybox are no programs for walls, and what is missing says
 onLinux('a program that is there and does not work is no wall, and what it said is the reason', async t => {
   const all = findPrograms();
   if (all.bwrap === undefined) return t.pass();
-  const broken = await probe({ ...all, bwrap: '/bin/false', unshare: undefined });
+  const broken = await probe({ ...all, bwrap: '/bin/false', unshare: undefined, confine: undefined });
   t.deepEqual([broken.state.root, broken.state.seccomp, broken.state.namespaces], [false, false, false]);
   t.regex(broken.state.missing.join('\n'), /does not allow it \(bwrap with a filter: .*docker run --security-opt/);
 });
 
-test('separationOf() is one sentence for every combination of layers, and says that accounts are separated for one alone', t => {
+test('separationOf() is one sentence for every combination of layers, and says that accounts are separated where they are', t => {
   for (let bits = 0; bits < 2 ** LAYERS.length; bits++) {
     const layers: SandboxLayers = {
       ...NO_LAYERS,
       ...Object.fromEntries(LAYERS.map((layer, at) => [layer, (bits & (1 << at)) !== 0])),
     };
     const sentence = separationOf(layers);
-    const isComplete = layers.root && layers.seccomp && layers.namespaces && layers.ownUser;
+    const isComplete = (layers.root || layers.landlock) && layers.seccomp && layers.ownUser;
     t.is(sentence.startsWith('Accounts are separated: '), isComplete, sentence);
+    t.is(isSeparated(layers), isComplete && layers.user && layers.resourceLimits);
     t.regex(sentence, /^[A-Z][^.]*[.]$/);
   }
 });

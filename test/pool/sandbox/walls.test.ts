@@ -1,4 +1,8 @@
 /** Which walls the installed programs could make, the best first. What each needs of the system is another test's. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
 import test from 'ava';
 import { CELL_RULES } from '../../../src/pool/sandbox/cell-rules.js';
 import { findPrograms, type Programs } from '../../../src/pool/sandbox/programs.js';
@@ -15,7 +19,7 @@ async function walls(
   rules: ProcessRules = CELL_RULES,
 ): Promise<Wall[]> {
   const found: Wall[] = [];
-  for await (const wall of wallsFor(isRoot, programs, reasons, rules)) found.push(wall);
+  for await (const wall of wallsFor({ isRoot, programs, landlockAbi: 7 }, reasons, rules)) found.push(wall);
   return found;
 }
 
@@ -47,7 +51,7 @@ test('unshare makes namespaces for ordinary users only with setpriv, which takes
   t.deepEqual(await walls(false, { ...NO_PROGRAMS, unshare: '/usr/bin/unshare' }), []);
   const [wall] = await walls(false, { ...NO_PROGRAMS, unshare: '/usr/bin/unshare', setpriv: '/usr/bin/setpriv' });
   t.deepEqual(wall?.layers, ['namespaces', 'user']);
-  const command = wall?.command(undefined, undefined) ?? [];
+  const command = wall?.command({ id: undefined, descriptors: 3, filterFd: undefined }) ?? [];
   t.true(indexOf(command, '--net') > 0);
   t.true(indexOf(command, '/usr/bin/setpriv', '--no-new-privs') > indexOf(command, '--net'));
 });
@@ -63,17 +67,59 @@ onLinux('every wall ends with its parent, lets nothing gain privileges, and has 
   const programs = findPrograms();
   for (const isRoot of [true, false]) {
     for (const wall of await walls(isRoot, programs)) {
-      const command = wall.command(1234, wall.takesFilter ? 9 : undefined);
+      const filterFd = wall.filter === undefined ? undefined : 9;
+      const command = wall.command({ id: 1234, descriptors: 9, filterFd });
       const has = (...words: readonly string[]): boolean => indexOf(command, ...words) >= 0;
-      t.true(has('--die-with-parent') || has('--pdeathsig', 'SIGKILL'), `${wall.name}: ${command.join(' ')}`);
-      t.true(has('--no-new-privs') || has('--disable-userns'), wall.name);
-      t.is(has('--seccomp', '9'), wall.takesFilter, wall.name);
-      t.is(has('--reuid=1234') && has('--regid=1234'), wall.layers.includes('ownUser'), wall.name);
+      // The launcher does both without being asked.
+      const isConfined = programs.confine !== undefined && has(programs.confine);
+      t.true(
+        has('--die-with-parent') || has('--pdeathsig', 'SIGKILL') || isConfined,
+        `${wall.name}: ${command.join(' ')}`,
+      );
+      t.true(has('--no-new-privs') || has('--disable-userns') || isConfined, wall.name);
+      t.is(has('--seccomp', '9') !== has('--filter=9'), wall.filter !== undefined, wall.name);
+      t.is(
+        has('--user=1234') || (has('--reuid=1234') && has('--regid=1234')),
+        wall.layers.includes('ownUser'),
+        wall.name,
+      );
       t.is(has('--unshare-net') || has('--net'), wall.layers.includes('namespaces'), wall.name);
       t.is(has('--remount-ro', '/'), wall.layers.includes('root'), wall.name);
+      t.is(has('--landlock'), wall.layers.includes('landlock'), wall.name);
       t.is(wall.ids !== undefined, wall.layers.includes('ownUser'), wall.name);
     }
   }
+});
+
+onLinux('the launcher alone makes walls: with Landlock, and without it where the kernel has none', async t => {
+  const { confine } = findPrograms();
+  if (confine === undefined) return t.pass('there is no launcher for this machine');
+  const programs = { ...NO_PROGRAMS, confine };
+  t.deepEqual(
+    (await walls(false, programs)).map(({ layers }) => layers),
+    [['user', 'landlock'], ['user']],
+  );
+  const found: Wall[] = [];
+  const system = { isRoot: false, programs, landlockAbi: 0 };
+  for await (const wall of wallsFor(system, [], CELL_RULES)) found.push(wall);
+  t.deepEqual(
+    found.map(({ layers, filter }) => [layers, filter === undefined]),
+    [[['user'], false]],
+  );
+});
+
+onLinux('a setpriv that knows Landlock stands in for the launcher, and one that does not is as before', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'edgehost-setpriv-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const setpriv = join(folder, 'setpriv');
+  writeFileSync(setpriv, '#!/bin/sh\necho --landlock-access --landlock-rule --seccomp-filter\n', { mode: 0o755 });
+  const [wall, next] = await walls(false, { ...NO_PROGRAMS, setpriv });
+  t.deepEqual(wall?.layers, ['user', 'landlock']);
+  t.deepEqual(next?.layers, ['user']);
+  const command = wall?.command({ id: undefined, descriptors: 3, filterFd: 3 }) ?? [];
+  t.true(command.includes('--no-new-privs'));
+  t.true(command.includes(`--landlock-rule=path-beneath:read-file,execute:${process.execPath}`));
+  t.is(command.at(-1), '--seccomp-filter=/proc/self/fd/3');
 });
 
 onLinux('each next wall has no more layers of its kind than the one before', async t => {

@@ -1,0 +1,114 @@
+/**
+ * The launcher of this package (native/confine.c): a program that gives up rights and then becomes the command behind it. It needs neither root nor namespaces.
+ * It is used where it is the file that this version of the package was published with, and no other.
+ */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, chmodSync, constants, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { ownFolder } from '../package-paths.js';
+import { PID_MARKER } from './cell-filter.js';
+import { CONFINE_HASHES } from './confine-hashes.js';
+import { RESOURCES, type Resource } from './rules.js';
+
+const ABI_WITHIN_MS = 5000;
+
+/** The launcher's path, or why it cannot be used. */
+export type FoundConfine =
+  | { readonly path: string; readonly problem?: undefined }
+  | { readonly path?: undefined; readonly problem: string };
+
+/** @param folder for tests */
+export function findConfine(folder = join(ownFolder(), 'native'), architecture: string = process.arch): FoundConfine {
+  const expected = CONFINE_HASHES[architecture];
+  if (expected === undefined) return { problem: `there is no launcher for ${architecture}` };
+  const path = join(folder, `edgehost-confine-linux-${architecture}`);
+  try {
+    if (createHash('sha256').update(readFileSync(path)).digest('hex') !== expected) {
+      return { problem: `the launcher ${path} is not the one of this version: install the package again` };
+    }
+    allowExecution(path);
+    return { path };
+  } catch (error) {
+    return { problem: `the launcher cannot be used: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+/** Some archives and package managers lose the mode of a file. */
+function allowExecution(path: string): void {
+  try {
+    accessSync(path, constants.X_OK);
+  } catch {
+    chmodSync(path, 0o755);
+  }
+}
+
+/** The ABI of Landlock that the kernel has, or that a container lets the launcher see. 0 where there is none, and when it cannot be run. */
+export function landlockAbi(path: string): Promise<number> {
+  return new Promise(resolve => {
+    execFile(path, ['--landlock-abi'], { env: {}, timeout: ABI_WITHIN_MS }, (error, stdout) =>
+      resolve(error === null ? Number(stdout) : 0),
+    );
+  });
+}
+
+/** The files that a process may open, by their real paths. */
+export interface LandlockRules {
+  readonly execute: readonly string[];
+  /** Files, and folders with all that is in them. */
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  /** Use no more than this ABI has. For tests. */
+  readonly maxAbi?: number | undefined;
+}
+
+/** What the launcher is to do; what is left out it does not do. */
+export interface Confinement {
+  /** Descriptors from this number on are closed, that of the filter excepted. */
+  readonly keep?: number | undefined;
+  readonly limits?: Readonly<Partial<Record<Resource, number>>>;
+  readonly raised?: Readonly<Partial<Record<Resource, number>>>;
+  /** All capabilities, life after its parent, and ways to gain privileges. The next three need it. */
+  readonly drops?: boolean;
+  readonly user?: number | undefined;
+  readonly landlock?: LandlockRules | undefined;
+  /** A descriptor with a filter made for {@link PID_MARKER}. */
+  readonly filterFd?: number | undefined;
+}
+
+/** The words before a command. */
+export function confineCommand(path: string, wanted: Confinement): readonly string[] {
+  const { keep, limits = {}, raised = {}, drops = false, user, landlock, filterFd } = wanted;
+  return [
+    path,
+    ...(keep === undefined ? [] : [`--keep=${keep}`]),
+    ...limitOptions('--limit', limits),
+    ...limitOptions('--raise', raised),
+    ...(drops ? ['--drop'] : []),
+    ...(user === undefined ? [] : [`--user=${user}`]),
+    ...(landlock === undefined ? [] : landlockOptions(landlock)),
+    ...(filterFd === undefined ? [] : [`--filter=${filterFd}`, `--own-pid=${PID_MARKER}`]),
+    '--',
+  ];
+}
+
+function landlockOptions({ execute, read, write, maxAbi }: LandlockRules): readonly string[] {
+  return [
+    '--landlock',
+    ...(maxAbi === undefined ? [] : [`--abi=${maxAbi}`]),
+    ...execute.map(path => `--exec=${path}`),
+    ...read.map(path => `--read=${path}`),
+    ...write.map(path => `--write=${path}`),
+  ];
+}
+
+function limitOptions(option: string, limits: Readonly<Partial<Record<Resource, number>>>): readonly string[] {
+  return resourcesOf(limits).map(([name, value]) => `${option}=${RESOURCES[name]}:${value}`);
+}
+
+/** Pairs of a resource and its limit. */
+export function resourcesOf(limits: Readonly<Partial<Record<Resource, number>>>): readonly [Resource, number][] {
+  // The keys are names of resources, which TypeScript takes for any strings.
+  return Object.entries(limits) as [Resource, number][];
+}
