@@ -166,7 +166,10 @@ asRoot(
     const found = await runIn<Behind>(environment, './behind.js', [path, ...attempts()]);
     t.like(found.printed?.state, { landlock: false, landlockAbi: 0, seccomp: true, ownUser: true, separated: false });
     t.regex(found.printed?.state.missing.join('\n') ?? '', /landlock: the kernel has no Landlock \(Linux 5\.13/);
-    t.regex(found.printed?.state.separation ?? '', /can read and execute the files that all users of the machine may\.$/);
+    t.regex(
+      found.printed?.state.separation ?? '',
+      /can read and execute the files that all users of the machine may\.$/,
+    );
     const done = found.printed?.done ?? [];
     t.true(done.includes(`read ${secret}`));
     for (const name of done.filter(each => !NEEDED.includes(each))) t.regex(name, /^(?:read |run a shell)/);
