@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import test from 'ava';
+
 import { sendFilter } from '../../src/pool/launcher/command.js';
 import { findPrograms } from '../../src/pool/sandbox/programs.js';
 import { unlessMissing } from '../needs.js';

@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import process from 'node:process';
 import { guarded } from '../../quotas/guarded.js';
 import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
-import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../processes/process-tree.js';
 import type { Ending } from './messages.js';
 
@@ -28,11 +27,12 @@ export function startCommand(
   [program = '', ...args]: readonly string[],
   stdio: readonly ('ignore' | 'pipe' | Socket)[],
   filter: Buffer | undefined,
+  cwd: string,
 ): ChildProcess {
   const all = [...stdio, ...(filter === undefined ? [] : ['pipe' as const])];
   const start = (): ChildProcess =>
     spawn(program, args, {
-      cwd: ownFolder(),
+      cwd,
       env: CELL_ENVIRONMENT,
       stdio: all,
       // A group of its own: Ctrl-C in a terminal goes to the whole group, and would end cells before the application has finished its work.

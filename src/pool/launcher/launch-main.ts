@@ -83,6 +83,8 @@ function launch(
       command,
       [...stdio, ...sockets],
       filter === undefined ? undefined : Buffer.from(filter, 'base64'),
+      // The folder of the package's code, in which the application has started this process: as a bundle it does not know it.
+      process.cwd(),
     );
   } catch (error) {
     report({ op: 'failed', id, message: error instanceof Error ? error.message : String(error) }, onOpen);

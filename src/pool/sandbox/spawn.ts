@@ -6,6 +6,7 @@ import { guarded } from '../../quotas/guarded.js';
 import { killTree, startCommand } from '../launcher/command.js';
 import type { Launcher } from '../launcher/launcher.js';
 import type { Ending } from '../launcher/messages.js';
+import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../processes/process-tree.js';
 import { setTreePriority } from '../processes/tree-priority.js';
 import type { Sandbox } from './sandbox.js';
@@ -55,7 +56,7 @@ export function spawnBehind(
   const { whole, release } = compose(sandbox, command, stdio.length, place);
   let child: ChildProcess;
   try {
-    child = startCommand(whole, stdio, sandbox.filter);
+    child = startCommand(whole, stdio, sandbox.filter, ownFolder());
   } catch (error) {
     release();
     throw error;
