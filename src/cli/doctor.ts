@@ -71,7 +71,7 @@ interface System {
   readonly architecture: string;
   readonly kernel: string;
   readonly node: string;
-  /** The number of the user; -1 where there are none. */
+  /** The number of the user; -1 on Windows. */
   readonly user: number;
   readonly proc: boolean;
 }

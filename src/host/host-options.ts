@@ -60,8 +60,8 @@ export interface EdgeHostOptions {
   readonly backend?: 'inline' | 'process';
   /**
    * The sandbox of the operating system around a cell. 'auto' uses the best one that works here, and emits a `warning` event when accounts are not separated
-   * from each other's native code. 'strict' starts no cell then (EDGE_SANDBOX): it needs a filter of system calls, no privileges, a user of its own and resource
-   * limits, and either a root of its own or Landlock. 'off' uses none.
+   * from each other's native code. 'strict' starts no cell then (EDGE_SANDBOX): it needs a filter of system calls, no privileges, a user of its own,
+   * resource limits, and either a root of its own or Landlock. 'off' uses none.
    * A `command` takes the place of all that and goes before the command of each cell, such as a runtime for containers. Its first part is a program, by an
    * absolute path or a name in PATH, and the descriptors 0 to 35 must reach the cell. See `host.health().sandbox`. @default 'auto'
    */

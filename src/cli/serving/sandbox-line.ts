@@ -1,4 +1,4 @@
-/** What the operating system does to separate accounts, in one line. */
+/** One line about the layers of the operating system that separate accounts. */
 import type { EdgeHost } from '../../host/edge-host.js';
 import { LAYERS, type SandboxState } from '../../pool/sandbox/state.js';
 

@@ -44,7 +44,7 @@ function allowExecution(path: string): void {
   }
 }
 
-/** The ABI of Landlock that the kernel has, or that a container lets the launcher see. 0 where there is none, and when it cannot be run. */
+/** The ABI of Landlock that the launcher can use here; 0 for a kernel or a container without Landlock, and when the launcher cannot be run. */
 export function landlockAbi(path: string): Promise<number> {
   return new Promise(resolve => {
     execFile(path, ['--landlock-abi'], { env: {}, timeout: ABI_WITHIN_MS }, (error, stdout) =>
@@ -63,9 +63,9 @@ export interface LandlockRules {
   readonly maxAbi?: number | undefined;
 }
 
-/** What the launcher is to do; what is left out it does not do. */
+/** The restrictions that the launcher takes on; all are optional. */
 export interface Confinement {
-  /** Descriptors from this number on are closed, that of the filter excepted. */
+  /** Descriptors from this number on are closed, except the filter's. */
   readonly keep?: number | undefined;
   readonly limits?: Readonly<Partial<Record<Resource, number>>>;
   readonly raised?: Readonly<Partial<Record<Resource, number>>>;

@@ -19,7 +19,7 @@ export type Programs = Readonly<Record<(typeof NAMES)[number], string | undefine
   readonly isBusybox?: boolean;
   /** The launcher of this package. */
   readonly confine?: string | undefined;
-  /** Why there is none. */
+  /** Why the launcher is missing. */
   readonly confineProblem?: string | undefined;
 };
 

@@ -21,7 +21,7 @@ export interface RoomFiles {
   readonly links: readonly { readonly path: string; readonly target: string }[];
 }
 
-/** Of a process, and of these programs that start it. Rejects when a file cannot be found. */
+/** The files of a process and of these programs that start it. Rejects when a file cannot be found. */
 export async function roomFiles(
   programs: readonly string[],
   wanted: readonly Library[] = CELL_LIBRARIES,

@@ -1,7 +1,7 @@
 /**
  * The operating system's wall around a cell (rule R29): a root with nothing in it or Landlock, a filter of system calls, namespaces and a user
  * of its own, no privileges, no core dumps. Made with programs of the system and the launcher of this package, as far as the system allows it:
- * the best wall with which Node starts and finds this package. What there is is tried out once in a process's life.
+ * the best wall with which Node starts and finds this package. The available layers are tried out once in a process's life.
  */
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -49,7 +49,7 @@ export const NO_IDS = 'no user numbers';
 
 const NAMESPACES = ['--net', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child'];
 const END_WITH_PARENT = ['--pdeathsig', 'SIGKILL'];
-/** Root alone can give up what it could gain by executing a program, and has to. */
+/** Root alone can give up the capabilities that it would gain by executing a program, and must. */
 const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all'];
 const NO_NEW_PRIVILEGES = ['--no-new-privs', ...END_WITH_PARENT];
 /** Root and the subordinate range of the calling user, as root and users of a namespace. */
@@ -70,7 +70,7 @@ export async function* wallsFor(
   const maker = new WallMaker(system, reasons, rules);
   const { isRoot, programs } = system;
   if (rules.hasFolder) {
-    // A user of its own has to own the folder, which root alone can give away and still read, and has to reach it, which it can in a root of its own.
+    // A user of its own must own the folder, which root alone can give away and still read. It must also reach the folder, as it can in a root of its own.
     const ids = isRoot ? ownRootRange() : undefined;
     if (ids !== undefined) yield* maker.rootRoom(ids, []);
   } else if (isRoot) {
