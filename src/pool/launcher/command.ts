@@ -11,9 +11,9 @@ import type { Ending } from './messages.js';
 const MAX_STOP_ROUNDS = 32;
 /**
  * All of a cell's environment, and nothing of the host's. MALLOC_ARENA_MAX lets two arenas serve all threads. Otherwise each thread that starts beside others
- * gets an arena of its own, and keeps what lies between the blocks that stay. That costs 0.65 MB an idle isolate (measured on Node 20.20). OPENSSL_CONF names an empty
- * file: Node ends when it may not read the machine's own, which is outside of the files of a cell. TZ is what edge runtimes have: without a root of its own a
- * cell would find out the machine's time zone.
+ * gets an arena of its own, and keeps what lies between the blocks that stay. That costs 0.65 MB an idle isolate (measured on Node 20.20). OPENSSL_CONF names
+ * an empty file: Node ends when it may not read the machine's own, which is outside of the files of a cell. TZ is what edge runtimes have: without a root of
+ * its own a cell would find out the machine's time zone.
  */
 export const CELL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2', OPENSSL_CONF: '/dev/null', TZ: 'UTC' } as const;
 /** Longer than a wrapper takes to notice that the cell has ended. */
