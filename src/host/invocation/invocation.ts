@@ -17,7 +17,7 @@ import { detached } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
-import type { InvocationAddress, RemoteCaller } from '../services/remote-function.js';
+import type { InvocationAddress, RemoteCaller } from '../services/remote-caller.js';
 import { answeredSocket } from '../sleeping/handed-sockets.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';

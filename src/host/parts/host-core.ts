@@ -391,7 +391,11 @@ export class HostCore {
 }
 
 function cellServices(remote: HostServices): HostCellsServices {
-  return { connections: remote, ready: leases => remote.prepare(leases), pid: () => remote.pid };
+  return {
+    connections: remote.connections,
+    ready: leases => remote.connections.prepare(leases),
+    pid: () => remote.pid,
+  };
 }
 
 /** The options that rows may read in another process: those that can be copied. */

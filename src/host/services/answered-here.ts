@@ -7,19 +7,19 @@ import { withoutCaller } from '../../quotas/caller-context.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import type { CallTrace, TracedCall } from '../../services/calls/call-trace.js';
+import type { TracedCall } from '../../services/calls/call-trace.js';
 import { type LocalAnswerHead, type LocalHead, parseLocalHead } from '../../services/local-hop.js';
 import { ServicesOpens } from '../../services/messages.js';
-import type { RemoteCaller, RemoteFunction } from './remote-function.js';
+import type { FunctionTable } from './function-table.js';
+import type { InvocationReports } from './invocation-reports.js';
+import type { RemoteCaller } from './remote-caller.js';
+import type { RemoteFunction } from './remote-function.js';
 
 export interface AnsweredHereParts {
-  function(key: number): RemoteFunction | undefined;
-  caller(connection: number, invocation: number): RemoteCaller | undefined;
+  readonly functions: Pick<FunctionTable, 'get'>;
+  readonly reports: Pick<InvocationReports, 'caller' | 'countRedirect' | 'countEgress' | 'beginSpan'>;
   share(account: string): HostShare | undefined;
   localSend(account: string, url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
-  /** Counts a redirect of a fetch that is made here. Rejects with EDGE_EGRESS_FAILED or EDGE_SUBREQUEST_LIMIT. */
-  countRedirect(connection: number, invocation: number, hop: number): Promise<void>;
-  countEgress(connection: number, invocation: number, sentBytes: number, receivedBytes: number): void;
 }
 
 export class AnsweredHere {
@@ -35,15 +35,7 @@ export class AnsweredHere {
     return kind in ServicesOpens;
   }
 
-  /** @param beginSpan keeps a span until its end is reported, under the number that it answers */
-  async answer(
-    exchange: Exchange,
-    kind: number,
-    head: string,
-    body: Buffer,
-    isComplete: boolean,
-    beginSpan: (trace: CallTrace, caller: RemoteCaller) => number,
-  ): Promise<void> {
+  async answer(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): Promise<void> {
     if (isComplete) exchange.buffer(body);
     const io = new ExchangeIo(exchange);
     try {
@@ -51,7 +43,7 @@ export class AnsweredHere {
       else if (kind === ServicesOpens.Route)
         reply(exchange, this.#route(parseLocalHead(head)) === undefined ? '' : 'local');
       else if (kind === ServicesOpens.Local) await this.#local(exchange, io, parseLocalHead(head), isComplete);
-      else await this.#traceBegins(exchange, head, beginSpan);
+      else await this.#traceBegins(exchange, head);
     } catch (error) {
       exchange.fail(failureText(error));
     }
@@ -59,7 +51,7 @@ export class AnsweredHere {
 
   async #call(exchange: Exchange, io: ExchangeIo, head: string, isComplete: boolean): Promise<void> {
     const [key = '', , , service = '', , binding = ''] = head.split('\n', 6);
-    const fn = this.#parts.function(Number(key));
+    const fn = this.#parts.functions.get(Number(key));
     const answering = fn?.services.get(Number(service))?.services.get(binding);
     if (fn === undefined || answering === undefined)
       throw new TypeError(`The function has no binding ${JSON.stringify(binding)}`);
@@ -86,7 +78,7 @@ export class AnsweredHere {
     const argumentText = head.slice(fields.join('\n').length + 1);
     const args: unknown = JSON.parse(argumentText);
     const argumentBytes = heapBytesOf(args, argumentText.length);
-    const caller = this.#parts.caller(Number(connection), Number(id));
+    const caller = this.#parts.reports.caller(Number(connection), Number(id));
     share?.bytes.countHeap(argumentBytes);
     try {
       const replying = within(caller, () =>
@@ -126,17 +118,17 @@ export class AnsweredHere {
   }
 
   #route({ key, connection, id, url: text }: LocalHead): { send: LocalSend; work: CallWork } | undefined {
-    const fn = this.#parts.function(key);
+    const fn = this.#parts.functions.get(key);
     if (fn === undefined) return undefined;
     const url = new URL(text);
     fn.checkUrl(url);
-    const caller = this.#parts.caller(connection, id);
+    const caller = this.#parts.reports.caller(connection, id);
     const local = this.#parts.localSend(fn.record.account, url, caller);
     return local && { send: local, work: this.#work(fn, caller, connection, id) };
   }
 
   async #local(exchange: Exchange, io: ExchangeIo, head: LocalHead, isComplete: boolean): Promise<void> {
-    const fn = this.#parts.function(head.key);
+    const fn = this.#parts.functions.get(head.key);
     const share = fn && this.#parts.share(fn.record.account);
     await this.#inTurn(share, () => this.#answerLocal(exchange, io, head, isComplete, fn, share));
   }
@@ -153,7 +145,7 @@ export class AnsweredHere {
     const began = performance.now();
     const route = this.#route(head);
     if (route === undefined || fn === undefined) throw new TypeError('No function answers the URL any more');
-    await within(this.#parts.caller(head.connection, head.id), async () => {
+    await within(this.#parts.reports.caller(head.connection, head.id), async () => {
       const request: HopRequest = {
         account: fn.record.account,
         function: fn.record.function,
@@ -176,16 +168,12 @@ export class AnsweredHere {
     });
   }
 
-  async #traceBegins(
-    exchange: Exchange,
-    text: string,
-    beginSpan: (trace: CallTrace, caller: RemoteCaller) => number,
-  ): Promise<void> {
+  async #traceBegins(exchange: Exchange, text: string): Promise<void> {
     const [connection = '', id = ''] = text.split('\n', 2);
     const call: TracedCall = JSON.parse(text.slice(connection.length + id.length + 2)); // written by the services
-    const caller = this.#parts.caller(Number(connection), Number(id));
+    const caller = this.#parts.reports.caller(Number(connection), Number(id));
     const trace = await caller?.trace?.beginCall(call);
-    const span = trace === undefined || caller === undefined ? 0 : beginSpan(trace, caller);
+    const span = trace === undefined || caller === undefined ? 0 : this.#parts.reports.beginSpan(trace, caller);
     reply(exchange, JSON.stringify({ span, headers: trace?.headers ?? [] }));
   }
 
@@ -243,11 +231,11 @@ class AnsweredWork implements CallWork {
   }
 
   countRedirect(hop: number): Promise<void> {
-    return this.#parts.countRedirect(this.#connection, this.#id, hop);
+    return this.#parts.reports.countRedirect(this.#connection, this.#id, hop);
   }
 
   countEgress(sentBytes: number, receivedBytes: number): void {
-    this.#parts.countEgress(this.#connection, this.#id, sentBytes, receivedBytes);
+    this.#parts.reports.countEgress(this.#connection, this.#id, sentBytes, receivedBytes);
   }
 }
 

@@ -1,42 +1,18 @@
 /** A function whose calls the backend process answers: its invocations are announced there, and their totals come back. */
-
-import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
-import type { CallerContext } from '../../quotas/caller-context.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
-import type { RemoteTotals } from '../../services/calls/call-totals.js';
-import type { CallTracer } from '../../services/calls/call-trace.js';
-import type { FunctionRegistration } from '../../services/message-contents.js';
+import type { FunctionRecord } from '../../services/message-contents.js';
 import { News } from '../../services/message-contents.js';
-
-/** An invocation as the services' reports are for it. */
-export interface RemoteCaller extends CallOrigin {
-  readonly trace: CallTracer | undefined;
-  /** Where the application's code runs that answers its calls. */
-  readonly caller: CallerContext;
-  /** The services have worked for it: it counts as its CPU time. */
-  charge(ms: number): void;
-  /** It is over there too; undefined when the services have gone, and what they had counted with them. */
-  onTotals(totals: RemoteTotals | undefined): void;
-}
-
-/** An invocation as the services know it. */
-export interface InvocationAddress {
-  readonly connection: number;
-  readonly invocation: number;
-}
+import type { AttachedIsolates } from './attached-isolates.js';
+import type { InvocationReports } from './invocation-reports.js';
+import type { InvocationAddress, RemoteCaller } from './remote-caller.js';
 
 /** The parts of the connection to the services that functions use. */
-export interface ServicesLine {
-  /** Undefined while there is no connection. */
-  news(connection: number, invocation: number, news: News): boolean;
-  /** The subrequests of an invocation count to `owner`, too. Before `news` of it. */
-  belongs(connection: number, invocation: number, owner: InvocationAddress): void;
-  attach(connection: number, fn: RemoteFunction, isolate: IsolateHandle): void;
-  forget(fn: RemoteFunction): void;
-  begun(connection: number, invocation: number, caller: RemoteCaller): void;
-  /** It is over; its totals are awaited. */
-  over(connection: number, invocation: number): void;
+export interface FunctionLine {
+  readonly reports: InvocationReports;
+  readonly isolates: AttachedIsolates;
+  /** The services need not know the function any longer. */
+  forget(): void;
 }
 
 /**
@@ -55,7 +31,7 @@ export class RemoteFunction {
   isCalling = false;
   /** The announced invocations since the last one that has called a service. */
   #quiet = 0;
-  readonly #line: ServicesLine;
+  readonly #line: FunctionLine;
   /** Isolates that load it, or have. */
   #isolates = 0;
   #isRetired = false;
@@ -65,7 +41,7 @@ export class RemoteFunction {
   constructor(
     record: FunctionRegistration,
     parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
-    line: ServicesLine,
+    line: FunctionLine,
     bind: (fn: RemoteFunction) => Promise<void>,
   ) {
     this.record = record;
@@ -84,7 +60,7 @@ export class RemoteFunction {
       this.#isolates--;
       this.#forgetUnused();
     });
-    this.#line.attach(isolate.calls, this, isolate);
+    this.#line.isolates.attach(isolate.calls, this.record.key, isolate);
   }
 
   /** An invocation has called a service; or one that was announced is over, and has not. */
@@ -101,23 +77,27 @@ export class RemoteFunction {
   begun(isolate: IsolateHandle, invocation: number, caller: RemoteCaller, owner?: InvocationAddress): boolean {
     const { calls } = isolate;
     if (calls === undefined) return false;
-    if (owner !== undefined) this.#line.belongs(calls, invocation, owner);
-    const isKnown = this.#line.news(calls, invocation, caller.trace === undefined ? News.Begun : News.BegunTraced);
-    if (isKnown) this.#line.begun(calls, invocation, caller);
+    if (owner !== undefined) this.#line.reports.belongs(calls, invocation, owner);
+    const isKnown = this.#line.reports.news(
+      calls,
+      invocation,
+      caller.trace === undefined ? News.Begun : News.BegunTraced,
+    );
+    if (isKnown) this.#line.reports.begun(calls, invocation, caller);
     return isKnown;
   }
 
   /** The invocation is being ended. */
   closing({ calls }: IsolateHandle, invocation: number): void {
-    if (calls !== undefined) this.#line.news(calls, invocation, News.Closing);
+    if (calls !== undefined) this.#line.reports.news(calls, invocation, News.Closing);
   }
 
   /** The invocation is over; its totals follow, at once when it `isAtRest`: its isolate says that no call of it is on its way. */
   over(isolate: IsolateHandle, invocation: number, caller: RemoteCaller, isAtRest: boolean): void {
     const { calls } = isolate;
     const news = isAtRest ? News.OverAtRest : News.Over;
-    if (calls === undefined || !this.#line.news(calls, invocation, news)) caller.onTotals(undefined);
-    else this.#line.over(calls, invocation);
+    if (calls === undefined || !this.#line.reports.news(calls, invocation, news)) caller.onTotals(undefined);
+    else this.#line.reports.over(calls, invocation);
   }
 
   /** No isolate loads it any more. Its calls are answered until the last isolate that has loaded it is gone. */
@@ -127,6 +107,6 @@ export class RemoteFunction {
   }
 
   #forgetUnused(): void {
-    if (this.#isRetired && this.#isolates === 0) this.#line.forget(this);
+    if (this.#isRetired && this.#isolates === 0) this.#line.forget();
   }
 }

@@ -27,18 +27,15 @@ test('calls wait for the turns of their account in their order, and charge what 
     bytes: { countHeap() {} },
   } as unknown as HostShare;
   const here = new AnsweredHere({
-    function: () => fn,
-    caller: () => undefined,
+    functions: { get: () => fn },
+    reports: { caller: () => undefined, countRedirect: async () => {}, countEgress: () => {}, beginSpan: () => 0 },
     share: () => share,
     localSend: () => undefined,
-    countRedirect: async () => {},
-    countEgress: () => {},
   });
   const [near, far] = loopback();
   new Channel(far, 'host', {
     ...NOTHING,
-    onOpen: (exchange, kind, head, body, isComplete) =>
-      void here.answer(exchange, kind, head, body, isComplete, () => 0),
+    onOpen: (exchange, kind, head, body, isComplete) => void here.answer(exchange, kind, head, body, isComplete),
   });
   const channel = new Channel(near, 'isolate', NOTHING);
   const call = (): Promise<string> => {
