@@ -3,7 +3,8 @@
  * The host lives, its memory stays bounded, and only the isolate at fault ends.
  */
 import test, { type ExecutionContext } from 'ava';
-import { type InvocationPort, IsolateHandle } from '../../src/pool/host/isolate-handle.js';
+import type { InvocationPort } from '../../src/pool/host/invocation-port.js';
+import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import { ChunkQueue } from '../../src/protocol/chunk-queue.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';

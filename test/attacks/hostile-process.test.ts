@@ -9,7 +9,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { missingCompiler } from '../../benchmarks/hijacked/compile-c.js';
-import type { InvocationPort } from '../../src/pool/host/isolate-handle.js';
+import type { InvocationPort } from '../../src/pool/host/invocation-port.js';
 import { descendantsOf } from '../../src/pool/processes/process-tree.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
 import type { EdgeErrorCode } from '../../src/quotas/errors.js';

@@ -8,7 +8,8 @@ import type { EdgeHost } from '../../src/index.js';
 import { WarmCells } from '../../src/pool/host/capacity/warm-cells.js';
 import { CellSupervisor, type SupervisorOptions } from '../../src/pool/host/cell-supervisor.js';
 import type { CellReader } from '../../src/pool/host/cell-usage/cell-watch.js';
-import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
+import type { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
+import { IsolateSplices } from '../../src/pool/host/isolate-splices.js';
 import { ProcessCell } from '../../src/pool/host/process-cell.js';
 import { type EdgeError, errorCode, isEdgeErrorCode } from '../../src/quotas/errors.js';
 import { listenToFaults } from '../../src/quotas/guarded.js';
@@ -348,8 +349,13 @@ test.serial(
     t.is(await textOf(fn.fetch('http://x/')), 'stored');
     // What goes on in it would wait for what nobody tells it.
     const waiting = t.throwsAsync(fn.fetch('http://x/wait'));
+<<<<<<< HEAD
     failOnce(t, IsolateHandle.prototype, 'servicesLost');
     process.kill(host.health().backend?.pid ?? 0, 'SIGKILL');
+=======
+    failOnce(t, IsolateSplices.prototype, 'lose');
+    process.kill(host.health().services?.pid ?? 0, 'SIGKILL');
+>>>>>>> 228cf1cf (pool: IsolateHandle leaves the end of an isolate, its load, its splices and the messages of an invocation to their own files)
     t.true(isEdgeErrorCode(errorCode(await waiting) ?? ''));
     await until(() => reported.length > 0);
     t.is(reported[0]?.code, 'EDGE_INTERNAL');

@@ -8,7 +8,9 @@
  *     any --the isolate says that it is over, or is lost--> over
  */
 
-import type { InvocationPort, IsolateHandle, LossReason, LossUsage } from '../../pool/host/isolate-handle.js';
+import type { InvocationPort } from '../../pool/host/invocation-port.js';
+import type { LossReason, LossUsage } from '../../pool/host/isolate-end.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import { callerContext } from '../../quotas/caller-context.js';

@@ -1,5 +1,6 @@
 /** The isolates whose calls the services answer, by the number of their connection. One that outlives the backend process gets a connection to the next. */
-import type { IsolateHandle, SpliceLine } from '../../pool/host/isolate-handle.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
+import type { SpliceLine } from '../../pool/host/isolate-splices.js';
 import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { SERVICES_LOST_REASON } from '../../protocol/messages.js';
@@ -34,7 +35,7 @@ export class AttachedIsolates {
       this.#isolates.delete(connection);
     });
     const channel = this.#control.current;
-    isolate.spliceLine = spliceLine(channel, connection);
+    isolate.splices.line = spliceLine(channel, connection);
     isolate.reconnect = exchange => {
       this.#reconnect(isolate, key, channel, exchange).catch(() => exchange.fail(SERVICES_LOST_REASON));
     };
@@ -46,13 +47,13 @@ export class AttachedIsolates {
     const [connection, invocation] = head.split('\n');
     const isolate = this.#isolates.get(Number(connection));
     if (isolate === undefined) exchange.fail('The isolate has ended');
-    else isolate.spliced(Number(invocation), exchange);
+    else isolate.splices.arrived(Number(invocation), exchange);
   }
 
   lost(): void {
     guardedEach(
       new Set(this.#isolates.values()),
-      isolate => isolate.servicesLost(),
+      isolate => isolate.splices.lose(),
       isolate => isolate.end(),
     );
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
-import { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
+import { IsolateSplices } from '../../../src/pool/host/isolate-splices.js';
 import { FIRST_WINDOW_BYTES, WIDE_WINDOW_BYTES } from '../../../src/protocol/body-owner.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import { handler, newHost } from '../new-host.js';
@@ -20,10 +20,10 @@ Channel.prototype.scheduleFlush = function (): void {
   if (delayMs > 0 && this.windowBytes === WIDE_WINDOW_BYTES) setTimeout(() => scheduleFlush.call(this), delayMs);
   else scheduleFlush.call(this);
 };
-const { spliced } = IsolateHandle.prototype;
-IsolateHandle.prototype.spliced = function (...given): void {
-  if (delayMs > 0) setTimeout(() => spliced.apply(this, given), delayMs);
-  else spliced.apply(this, given);
+const { arrived } = IsolateSplices.prototype;
+IsolateSplices.prototype.arrived = function (...given): void {
+  if (delayMs > 0) setTimeout(() => arrived.apply(this, given), delayMs);
+  else arrived.apply(this, given);
 };
 
 const CODE = `

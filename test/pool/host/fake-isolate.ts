@@ -1,6 +1,7 @@
 /** Isolates as the host sees them, with a test at the other end of the connection. */
 
-import { type InvocationPort, IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
+import type { InvocationPort } from '../../../src/pool/host/invocation-port.js';
+import { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
 import { FrameWriter } from '../../../src/protocol/frame-writer.js';
 import { HostOpens, type LoadHead, SignalKind } from '../../../src/protocol/messages.js';
 import type { TransportReader } from '../../../src/protocol/transport.js';

@@ -1,7 +1,8 @@
 /** An isolate that goes away, from the host's end of its connection. */
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { IsolateGone, type IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
+import { IsolateGone } from '../../../src/pool/host/isolate-end.js';
+import type { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { loopback } from '../../../src/protocol/loopback.js';
@@ -77,7 +78,7 @@ test('leaseEnded() for a turn of none blames the only invocation that is open', 
 /** An invocation that is over in the isolate, while the rest of its answer is on its way from the services. */
 function spliced(onDone: () => void): { readonly handle: IsolateHandle; readonly exchange: Exchange } {
   const { handle, send } = fakeIsolate();
-  handle.spliceLine = { isConnected: true, open: () => undefined };
+  handle.splices.line = { isConnected: true, open: () => undefined };
   const exchange = handle.invoke(HostOpens.Fetch, 'GET\nhttp://x/', false, null, true, { ...IGNORES_ALL, onDone });
   const { id } = exchange;
   send(writer => {
@@ -94,7 +95,7 @@ test('an invocation is over when all of its answer has come from the services', 
   const { handle, exchange } = spliced(() => done++);
   const [services, own] = loopback();
   new Channel(own, 'isolate', {
-    onOpen: opened => handle.spliced(exchange.id, opened),
+    onOpen: opened => handle.splices.arrived(exchange.id, opened),
     onSignal() {},
     onClose() {},
   });
@@ -122,10 +123,10 @@ test('a client that leaves while the rest of its answer is on its way from the s
   t.is(handle.inFlight, 0);
 });
 
-test('servicesLost() fails an answer whose rest has not come from the services', t => {
+test('splices.lose() fails an answer whose rest has not come from the services', t => {
   let done = 0;
   const { handle, exchange } = spliced(() => done++);
-  handle.servicesLost();
+  handle.splices.lose();
   t.is(exchange.incoming, 'failed');
   t.is(done, 1);
   t.true(handle.isUsable);
