@@ -349,13 +349,8 @@ test.serial(
     t.is(await textOf(fn.fetch('http://x/')), 'stored');
     // What goes on in it would wait for what nobody tells it.
     const waiting = t.throwsAsync(fn.fetch('http://x/wait'));
-<<<<<<< HEAD
-    failOnce(t, IsolateHandle.prototype, 'servicesLost');
-    process.kill(host.health().backend?.pid ?? 0, 'SIGKILL');
-=======
     failOnce(t, IsolateSplices.prototype, 'lose');
-    process.kill(host.health().services?.pid ?? 0, 'SIGKILL');
->>>>>>> 228cf1cf (pool: IsolateHandle leaves the end of an isolate, its load, its splices and the messages of an invocation to their own files)
+    process.kill(host.health().backend?.pid ?? 0, 'SIGKILL');
     t.true(isEdgeErrorCode(errorCode(await waiting) ?? ''));
     await until(() => reported.length > 0);
     t.is(reported[0]?.code, 'EDGE_INTERNAL');

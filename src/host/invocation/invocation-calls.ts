@@ -1,5 +1,5 @@
 /** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
-import type { CallChain, CallOrigin } from '../../bindings/service.js';
+import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
@@ -9,30 +9,29 @@ import { type AccountingPort, InvocationAccounting } from '../../services/calls/
 import { answerCall } from '../../services/calls/answer-call.js';
 import type { InvocationRecord } from './invocation-record.js';
 import { beginWrite, type ObjectWrite } from './object-writes.js';
-import type { Peer } from './peers.js';
-
-/** Where the work that calls make the host do counts as CPU time. */
-export interface CallingInvocation {
-  charge(ms: number): void;
-  /** The invocation as one end of calls of functions. */
-  readonly peer: Peer;
-}
 
 /** The bytes that are counted for a remembered failure of a write: the name of its object may be that long. */
 const FAILED_WRITE_BYTES = 1024;
 
-export class InvocationCalls implements AccountingPort, CallOrigin {
+export class InvocationCalls implements AccountingPort {
   readonly accounting: InvocationAccounting;
   readonly #record: InvocationRecord;
   readonly #isolate: IsolateHandle;
   readonly #exchange: Exchange;
-  readonly #caller: CallingInvocation;
-  #calls: CallChain | undefined;
+  readonly #caller: CallOrigin & Pick<AccountingPort, 'charge'>;
   #failedWrites: ObjectWrite[] = [];
   #isOver = false;
 
-  /** @param exchange the exchange of the invocation */
-  constructor(record: InvocationRecord, isolate: IsolateHandle, exchange: Exchange, caller: CallingInvocation) {
+  /**
+   * @param exchange that of the invocation
+   * @param caller the invocation, as services see it
+   */
+  constructor(
+    record: InvocationRecord,
+    isolate: IsolateHandle,
+    exchange: Exchange,
+    caller: CallOrigin & Pick<AccountingPort, 'charge'>,
+  ) {
     const { limits, connectionSlotRelease, share } = record.context;
     this.#record = record;
     this.#isolate = isolate;
@@ -44,7 +43,7 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
       record.warnings,
       this,
       share,
-      this,
+      caller,
       record.start.ownedBy?.meter,
     );
   }
@@ -80,29 +79,6 @@ export class InvocationCalls implements AccountingPort, CallOrigin {
     for (const write of this.#failedWrites) write.forget();
     this.accounting.countHeld(-this.#failedWrites.length * FAILED_WRITE_BYTES);
     this.#failedWrites = [];
-  }
-
-  // --- CallOrigin ---
-
-  get invocation(): string {
-    return this.#record.id;
-  }
-
-  get props(): CallOrigin['props'] {
-    return this.#record.start.props;
-  }
-
-  get chain(): CallOrigin['chain'] {
-    return this.#record.start.chain;
-  }
-
-  get calls(): CallChain {
-    this.#calls ??= this.#record.start.calls ?? { depth: 1, total: { count: 1 } };
-    return this.#calls;
-  }
-
-  get peer(): Peer {
-    return this.#caller.peer;
   }
 
   // --- AccountingPort ---

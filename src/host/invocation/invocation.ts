@@ -1,6 +1,7 @@
 /**
- * One invocation on the host's side, as a state machine: messages of the isolate, actions of the client and exceeded limits change its state, and each end is
- * reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost isolate in loss/.
+ * One invocation on the host's side, as a state machine: what the isolate says, what the client does and what goes past a limit move it on, and
+ * each end is reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost
+ * isolate in loss/.
  *
  *     running --an answer with a body that follows--> responding --all of the body was handed over--> finishing
  *     running --an answer that is complete--> finishing
@@ -13,20 +14,15 @@ import type { LossReason, LossUsage } from '../../pool/host/isolate-end.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
-import { callerContext } from '../../quotas/caller-context.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import { detached } from '../../quotas/guarded.js';
-import type { HostShare } from '../../quotas/host/host-share.js';
-import type { RemoteTotals } from '../../services/calls/call-totals.js';
 import type { InvocationOutcome } from '../events.js';
-import type { InvocationAddress, RemoteCaller } from '../services/remote-caller.js';
 import { answeredSocket } from '../sleeping/handed-sockets.js';
 import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import { CallingInvocation } from './calling-invocation.js';
 import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
-import { type CallingInvocation, InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
 import { cpuError, responseError } from './invocation-errors.js';
-import { invocationEvent } from './invocation-event.js';
 import { InvocationRecord } from './invocation-record.js';
 import type { InvocationStart } from './invocation-start.js';
 import { lengthOfBody } from './length-of-body.js';
@@ -35,43 +31,33 @@ import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/i
 import { LOSSES, lossError, peakBytesAt } from './loss/loss-error.js';
 import { beginElsewhere, type Replacements } from './loss/replacement.js';
 import { HeldAnswer, type ObjectWrite, writeBefore } from './object-writes.js';
-import { Peer } from './peers.js';
+import { reportInvocation } from './report-invocation.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
 import { rounded } from './rounded.js';
 
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
-export class Invocation implements InvocationPort, TimedInvocation, CallingInvocation, RemoteCaller {
+export class Invocation extends CallingInvocation implements InvocationPort, TimedInvocation {
   exchange: Exchange;
-  /** Code of the application that belongs to it runs there: what the isolate sends comes on a socket, which is in no context. */
-  readonly caller = callerContext();
-  readonly #context: InvocationContext;
-  #isolate: IsolateHandle;
-  /** Undefined when it was restarted. */
+  /** Undefined when it has begun anew. */
   #replacements: Replacements | undefined;
   readonly #sink: ResponseSink;
-  readonly #record: InvocationRecord;
   source: RequestBodySource | undefined;
   /** Bytes of a request body that comes as a stream, counted by the one who feeds it. */
   bodyBytes = 0;
-  /** The function asked that a failed request continues to the handler behind it. */
+  /** The function asked that errors of its own hand the request on to what is behind it. */
   passesThrough = false;
   /** The handler of a cron trigger asked that it is not run again when it fails. */
   #isNoRetry = false;
   #state: State = 'running';
   /** An answer has come, be it that the handler failed. */
   #isAnswered = false;
-  /** Many invocations need none of these, so they are made on first use. */
+  /** What many invocations do without is made when it is needed. */
   #bill: HostBill | undefined;
   #isolateCpuMs = 0;
   #times: InvocationTimes | undefined;
-  #calls: InvocationCalls | undefined;
-  /** The backend process was notified of it, and will report the cost of its calls. */
-  #isAnnounced = false;
-  #chain: RemoteCaller['calls'] | undefined;
   /** For a stateful object: its answer, which waits for the writes that the object has made before it. */
   #held: HeldAnswer | undefined;
-  #peer: Peer | undefined;
 
   constructor(
     context: InvocationContext,
@@ -80,49 +66,33 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     sink: ResponseSink,
     replacements?: Replacements,
   ) {
-    this.#context = context;
-    this.#isolate = isolate;
+    super(new InvocationRecord(context, start), isolate);
     this.#replacements = replacements;
     this.#sink = sink;
-    this.#record = new InvocationRecord(context, start);
     this.exchange = this.#invoke();
     context.share.beginInvocation();
-    const wallMs = context.limits.wallMs[this.#record.kind];
+    const wallMs = context.limits.wallMs[this.record.kind];
     if (wallMs !== Number.POSITIVE_INFINITY) this.#timed().startWall(wallMs);
     if (start.timeoutMs !== undefined) this.#timed().startTimeout(start.timeoutMs - (start.waitedMs ?? 0));
   }
 
   // --- the client ---
 
-  /** The share of its account. */
-  get share(): HostShare {
-    return this.#context.share;
-  }
-
-  get peer(): Peer {
-    this.#peer ??= new Peer(this.#context, this.#isolate, {
-      meter: () => this.#calling().accounting.meter,
-      announced: () => this.#announced(),
-      id: () => this.exchange.id,
-    });
-    return this.#peer;
-  }
-
   /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
   abort(): void {
-    // Also when it is over: the rest of the response may still wait for the client.
+    // Also when it is over: what has come of the response may still wait for the client.
     this.exchange.fail('The client disconnected');
     if (this.#state === 'over') return;
-    if (!this.#isAnswered) this.#record.ended('canceled');
-    // A stream that a caller has got by a method ends with it, disposed or not: that is no loss.
-    else if (this.#record.start.kind !== HostOpens.Rpc) this.#record.ended('responseStreamDisconnected');
+    if (!this.#isAnswered) this.record.ended('canceled');
+    // What a caller has of a method's value ends with it, disposed or not: that is no loss.
+    else if (this.record.start.kind !== HostOpens.Rpc) this.record.ended('responseStreamDisconnected');
     this.#leaveAnswering('abandoned');
   }
 
-  /** The endpoint cannot send the answer, or waits for it no more. The promises of waitUntil continue as after a disconnect. */
+  /** The endpoint cannot send the answer, or waits for it no more. What waitUntil holds goes on as after a disconnect. */
   refuseAnswer(error: EdgeError, outcome: InvocationOutcome): void {
     if (this.#state === 'over') return;
-    this.#record.status = undefined;
+    this.record.status = undefined;
     this.giveUp(error, outcome);
   }
 
@@ -131,27 +101,27 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#state !== 'over') this.#leaveAnswering('finishing');
   }
 
-  /** Messages of its WebSocket have been handed over: each restarts its CPU time. */
+  /** Messages of its WebSocket have been handed over: its CPU time begins anew with each. */
   renew(messages: number): void {
-    this.#isolate.claims.renewed(messages);
+    this.isolate.claims.renewed(messages);
     this.#bill?.renew();
   }
 
   /** Its WebSocket is closed, which the function learns by the last of the messages. From here on waitUntil has its time. */
   socketClosed(isClean: boolean): void {
     if (this.#state === 'over') return;
-    if (!isClean) this.#record.ended('responseStreamDisconnected');
+    if (!isClean) this.record.ended('responseStreamDisconnected');
     this.#leaveAnswering(isClean ? 'finishing' : 'abandoned');
   }
 
-  /** Ends it in the isolate. */
+  /** Nothing of it goes on in the isolate. */
   close(): void {
-    this.#isolate.closeInvocation(this.exchange.id);
-    if (this.#isAnnounced) this.#context.remote?.closing(this.#isolate, this.exchange.id);
+    this.isolate.closeInvocation(this.exchange.id);
+    this.closing();
   }
 
   startWaitUntil(): void {
-    if (this.#state !== 'over') this.#timed().startWaitUntil(this.#context.limits.waitUntilMs);
+    if (this.#state !== 'over') this.#timed().startWaitUntil(this.context.limits.waitUntilMs);
   }
 
   end(error: EdgeError, outcome: InvocationOutcome): void {
@@ -173,18 +143,18 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   checkProgress(nowMs: number): void {
-    const isBounded = this.#context.idleHttpMs !== Number.POSITIVE_INFINITY;
-    if (!isBounded || this.#record.kind !== 'fetch' || this.#state === 'over') return;
+    const isBounded = this.context.idleHttpMs !== Number.POSITIVE_INFINITY;
+    if (!isBounded || this.record.kind !== 'fetch' || this.#state === 'over') return;
     const { receivedBytes, takenBytes, sentBytes } = this.exchange;
-    const events = this.#record.logLines + (this.#calls?.accounting.subrequests ?? 0) + (this.#peer?.called ?? 0);
+    const events = this.record.logLines + this.callEvents;
     const moved = receivedBytes + takenBytes + sentBytes + events + (this.#bill?.ms ?? 0);
     this.#timed().checkProgress(moved, nowMs);
   }
 
   onReply(status: number, head: string, body: Buffer, isComplete: boolean): void {
     this.#isAnswered = true;
-    const { object } = this.#record.start;
-    const write = object === undefined ? undefined : writeBefore(this.#isolate, object);
+    const { object } = this.record.start;
+    const write = object === undefined ? undefined : writeBefore(this.isolate, object);
     if (write === undefined) this.#answer(status, head, body, isComplete);
     else this.#hold(write, new HeldAnswer(this.share, status, head, body, isComplete));
   }
@@ -196,7 +166,7 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       held.release();
       if (this.#held !== held) return;
       this.#held = undefined;
-      if (this.#state === 'running' && this.#record.outcome === 'ok') {
+      if (this.#state === 'running' && this.record.outcome === 'ok') {
         if (failure === undefined) this.#answer(...held.answer);
         else this.#notStored(failure);
         this.#bodyReady();
@@ -206,27 +176,27 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   #notStored(failure: string): void {
-    this.#record.threw(notStoredFailure(failure));
-    this.#fail(this.#record.error ?? unexplainedError(), 'exception');
+    this.record.threw(notStoredFailure(failure));
+    this.#fail(this.record.error ?? unexplainedError(), 'exception');
     this.bodyEnded();
   }
 
   #answer(status: number, head: string, body: Buffer, isComplete: boolean): void {
     if (status === 0) {
-      this.#fail(this.#record.error ?? unexplainedError(), 'exception');
+      this.#fail(this.record.error ?? unexplainedError(), 'exception');
       this.bodyEnded();
       return;
     }
-    const isUpgrade = status === 101 && this.#record.start.isUpgrade === true;
-    const socket = isUpgrade && isComplete ? answeredSocket(body, this.#record.start, this) : undefined;
+    const isUpgrade = status === 101 && this.record.start.isUpgrade === true;
+    const socket = isUpgrade && isComplete ? answeredSocket(body, this.record.start, this) : undefined;
     const isSwitch = isUpgrade && (!isComplete || socket !== undefined);
-    const refusal = refusedAnswer(this.#context, isSwitch ? 200 : status, head, body.length);
+    const refusal = refusedAnswer(this.context, isSwitch ? 200 : status, head, body.length);
     if (refusal !== undefined) {
       this.end(refusal, 'exception');
       return;
     }
-    this.#record.status = status;
-    this.#record.responseBytes = socket === undefined ? body.length : 0;
+    this.record.status = status;
+    this.record.responseBytes = socket === undefined ? body.length : 0;
     this.#leaveRunning('responding');
     if (!isComplete && !isUpgrade) this.#expectBody(status, head);
     if (this.#sink.callsApplication !== false || socket !== undefined)
@@ -251,9 +221,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#bill ??= new HostBill();
     this.#bill.received(receivedBytes);
     this.#checkBill(this.#bill);
-    if (receivedBytes <= this.#context.limits.responseBytes) {
+    if (receivedBytes <= this.context.limits.responseBytes) {
       if (this.#held === undefined) this.#bodyReady();
-    } else this.end(responseError(this.#context, receivedBytes), 'exception');
+    } else this.end(responseError(this.context, receivedBytes), 'exception');
   }
 
   #bodyReady(): void {
@@ -277,11 +247,11 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   onFail(reason: string): void {
     this.#stopSource();
     // The isolate's end is reported by onLost, which knows why.
-    if (!this.#isolate.isUsable) return;
+    if (!this.isolate.isUsable) return;
     const isAnswered = this.#isAnswered && this.#held === undefined;
-    const { error, outcome } = isolateFailure(this.#context, this.#record.kind, reason, isAnswered);
-    // Its isolate is about to end: later invocations go to another one.
-    if (outcome === 'exceededMemory') this.#isolate.leave();
+    const { error, outcome } = isolateFailure(this.context, this.record.kind, reason, isAnswered);
+    // Its isolate is about to end: what comes next goes to another one.
+    if (outcome === 'exceededMemory') this.isolate.leave();
     this.#fail(error, outcome);
   }
 
@@ -298,72 +268,15 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   onHandlerFailed(failure: HandlerFailure): void {
-    this.#record.handlerFailed(failure);
+    this.record.handlerFailed(failure);
   }
 
   onWaitRejected(failure: HandlerFailure): void {
-    this.#record.waitRejected(failure);
+    this.record.waitRejected(failure);
   }
 
   onLog(level: number, message: string): void {
-    this.caller.runInAsyncScope(this.#record.log, this.#record, level, message);
-  }
-
-  onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void {
-    const calls = this.#calling();
-    this.caller.runInAsyncScope(calls.answer, calls, exchange, service, head, body, isComplete);
-  }
-
-  onCallRead(call: number): void {
-    this.#calls?.accounting.read(call);
-  }
-
-  onPong(reading: readonly number[]): void {
-    this.#calls?.accounting.ponged(reading);
-  }
-
-  onServicesAsk(): boolean {
-    const { remote } = this.#context;
-    if (remote === undefined) return false;
-    remote.noteCalls(true);
-    if (!this.#isAnnounced) this.#announce(this.exchange.id);
-    return this.#isAnnounced;
-  }
-
-  // --- RemoteCaller, which is CallOrigin too ---
-
-  get trace(): InvocationRecord['trace'] {
-    return this.#record.trace;
-  }
-
-  get invocation(): string {
-    return this.#record.id;
-  }
-
-  get props(): RemoteCaller['props'] {
-    return this.#record.start.props;
-  }
-
-  get chain(): RemoteCaller['chain'] {
-    return this.#record.start.chain;
-  }
-
-  get calls(): RemoteCaller['calls'] {
-    this.#chain ??= this.#record.start.calls ?? { depth: 1, total: { count: 1 } };
-    return this.#chain;
-  }
-
-  onTotals(totals: RemoteTotals | undefined): void {
-    this.#isAnnounced = false;
-    const record = this.#record;
-    if (totals !== undefined) {
-      this.#context.remote?.noteCalls(totals.subrequests > 0);
-      record.subrequests = totals.subrequests;
-      record.accounting = totals;
-      record.warnings.take(totals.warnings);
-    }
-    // Before that the services have been lost, and nothing is known of its calls.
-    if (this.#state === 'over') this.#report();
+    this.caller.runInAsyncScope(this.record.log, this.record, level, message);
   }
 
   onDone(cpuMs: number, peakBytes: number, flags: number): void {
@@ -373,9 +286,9 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     }
     // Also behind its answer, which has gone out by then.
     if ((flags & DoneFlag.CpuExceeded) !== 0 && this.#isAnswered)
-      this.#record.ended('exceededCpu', cpuError(this.#context, this.#record.kind, cpuMs));
-    if (!this.#isAnswered && this.#record.outcome === 'ok')
-      this.#fail(noAnswerError(this.#context.function), 'exception');
+      this.record.ended('exceededCpu', cpuError(this.context, this.record.kind, cpuMs));
+    if (!this.#isAnswered && this.record.outcome === 'ok')
+      this.#fail(noAnswerError(this.context.function), 'exception');
     this.#finish(cpuMs, peakBytes, (flags & DoneFlag.Called) === 0);
   }
 
@@ -384,51 +297,38 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
       detached(this.#beginAnew(detail, usage));
       return;
     }
-    if (this.#record.outcome === 'ok') {
-      this.#fail(lossError(this.#context, this.#record.kind, reason, detail, usage), LOSSES[reason].outcome);
+    if (this.record.outcome === 'ok') {
+      this.#fail(lossError(this.context, this.record.kind, reason, detail, usage), LOSSES[reason].outcome);
     }
-    this.#finish(usage.cpuMs, peakBytesAt(reason, this.#context, usage));
+    this.#finish(usage.cpuMs, peakBytesAt(reason, this.context, usage));
   }
 
   #invoke(): Exchange {
-    const { start } = this.#record;
+    const { start } = this.record;
     const { object, isUtf8, body, isComplete } = start;
     const own = start.kind === HostOpens.Rpc ? (start.headFor?.(this.peer) ?? start.head) : start.head;
     const kind = object === undefined ? start.kind : HostOpens.ObjectEvent;
     const head = object === undefined ? own : object.lead() + own;
-    const exchange = this.#isolate.invoke(kind, head, isUtf8, body, isComplete, this);
-    if (this.#context.remote?.isCalling === true) this.#announce(exchange.id);
+    const exchange = this.isolate.invoke(kind, head, isUtf8, body, isComplete, this);
+    this.begun(exchange.id);
     return exchange;
-  }
-
-  #announce(id: number): void {
-    const owner = this.#record.start.ownedBy?.announced();
-    this.#isAnnounced = this.#context.remote?.begun(this.#isolate, id, this, owner) === true;
-  }
-
-  #announced(): InvocationAddress | undefined {
-    const { calls } = this.#isolate;
-    if (this.#state === 'over' || calls === undefined) return undefined;
-    if (!this.#isAnnounced) this.#announce(this.exchange.id);
-    return this.#isAnnounced ? { connection: calls, invocation: this.exchange.id } : undefined;
   }
 
   /** It may run again, once: neither an answer nor a call has made it visible, and all of its request is still here. */
   get #isSafeToRepeat(): boolean {
-    const hasCalled = this.#calls !== undefined || this.#isAnnounced || this.#peer !== undefined;
-    const hasBegun = this.#isAnswered || hasCalled || this.#record.outcome !== 'ok';
-    return !hasBegun && this.#state === 'running' && this.#record.start.isComplete && this.#replacements !== undefined;
+    const hasBegun = this.#isAnswered || this.hasCalled || this.record.outcome !== 'ok';
+    return !hasBegun && this.#state === 'running' && this.record.start.isComplete && this.#replacements !== undefined;
   }
 
-  /** Restarts it in a new isolate, after another invocation has caused the end of its isolate. Its time continues. */
+  /** In the isolate that replaces the one that another invocation has taken along. Its time goes on. */
   async #beginAnew(detail: string, usage: LossUsage): Promise<void> {
     const replacements = this.#replacements;
     this.#replacements = undefined;
     const hasBegun = await beginElsewhere(replacements, isolate => {
       // Its client may be gone by now, or its time be up.
-      if (this.#state !== 'running' || this.#record.outcome !== 'ok') return false;
+      if (this.#state !== 'running' || this.record.outcome !== 'ok') return false;
       this.charge(usage.cpuMs);
-      this.#isolate = isolate;
+      this.isolate = isolate;
       this.exchange = this.#invoke();
       return true;
     });
@@ -442,19 +342,19 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
   }
 
   #checkBill(bill: HostBill): void {
-    const limitMs = this.#context.limits.cpuMs[this.#record.kind];
-    if (this.#state === 'over' || !bill.passes(limitMs, this.#context.cpuGrant)) return;
-    this.end(cpuError(this.#context, this.#record.kind, bill.ms), 'exceededCpu');
+    const limitMs = this.context.limits.cpuMs[this.record.kind];
+    if (this.#state === 'over' || !bill.passes(limitMs, this.context.cpuGrant)) return;
+    this.end(cpuError(this.context, this.record.kind, bill.ms), 'exceededCpu');
   }
 
   #fail(error: EdgeError, outcome: InvocationOutcome): void {
-    this.#record.ended(outcome, error);
+    this.record.ended(outcome, error);
     this.caller.runInAsyncScope(this.#sink.fail, this.#sink, error);
   }
 
   #leaveRunning(state: 'responding' | 'finishing' | 'abandoned'): void {
     this.#state = state;
-    this.#isolate.onProgress?.();
+    this.isolate.onProgress?.();
   }
 
   /** Nothing more is sent to the client. From here on waitUntil has its time. */
@@ -463,8 +363,8 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     this.#leaveRunning(state);
     this.#times?.cancelTimeout();
     // Without a client its own time on the wall is the bound.
-    const isBounded = this.#context.limits.waitUntilMs !== Number.POSITIVE_INFINITY;
-    if (isBounded && this.#record.kind === 'fetch') waitUntilSoon(this);
+    const isBounded = this.context.limits.waitUntilMs !== Number.POSITIVE_INFINITY;
+    if (isBounded && this.record.kind === 'fetch') waitUntilSoon(this);
   }
 
   /** @param isAtRest none of its calls is on its way to the services */
@@ -472,15 +372,12 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     if (this.#state === 'over') return;
     this.#state = 'over';
     this.#held = undefined;
-    this.#calls?.over();
-    this.#record.start.object?.over();
-    this.#context.share.endInvocation();
+    this.record.start.object?.over();
+    this.context.share.endInvocation();
     this.#times?.cancel();
-    const accounting = this.#calls?.accounting;
-    accounting?.close();
-    this.#peer?.close();
+    this.closeCalls();
     const endedMs = performance.now();
-    const record = this.#record;
+    const record = this.record;
     // A promise that waitUntil was given: the answer went out before.
     if (record.thrown !== undefined) record.ended('exception');
     this.#isolateCpuMs = isolateCpuMs;
@@ -489,41 +386,24 @@ export class Invocation implements InvocationPort, TimedInvocation, CallingInvoc
     record.waitUntilMs = this.#times?.waitUntilTookMs(endedMs) ?? 0;
     record.requestBytes = record.start.body?.length ?? this.bodyBytes;
     record.responseBytes += this.exchange.receivedBytes;
-    if (accounting !== undefined) {
-      record.subrequests = accounting.subrequests;
-      record.accounting = accounting;
-    }
-    if (this.#isAnnounced) this.#context.remote?.over(this.#isolate, this.exchange.id, this, isAtRest);
-    else this.#report();
+    this.settleCalls(isAtRest);
     const { outcome, error } = record;
-    const ended = outcome === 'ok' ? undefined : (error ?? noAnswerError(this.#context.function));
+    const ended = outcome === 'ok' ? undefined : (error ?? noAnswerError(this.context.function));
     this.#sink.ended?.(ended, this.#isNoRetry);
   }
 
+  protected get isOver(): boolean {
+    return this.#state === 'over';
+  }
+
   /** When everything is known that it came to. */
-  #report(): void {
-    const { tails } = this.#context;
-    // Entering the context costs a call 1 % of its time.
-    if (tails.isWatched || this.#context.isReportHeard()) this.caller.runInAsyncScope(this.#reportHere, this);
-    else this.#reportHere();
-  }
-
-  #reportHere(): void {
-    const record = this.#record;
-    record.cpuMs = rounded(this.#isolateCpuMs + (this.#bill?.ms ?? 0));
-    this.#context.onFinished(record.outcome, record, () => invocationEvent(this.#context, record), record.trace);
-    // This comes last, when everything about it is known. The log is released even if the last tail has disconnected.
-    if (this.#context.tails.isWatched) this.#context.tails.finished(record);
-    else record.releaseLog();
-  }
-
-  #calling(): InvocationCalls {
-    this.#calls ??= new InvocationCalls(this.#record, this.#isolate, this.exchange, this);
-    return this.#calls;
+  protected report(): void {
+    this.record.cpuMs = rounded(this.#isolateCpuMs + (this.#bill?.ms ?? 0));
+    reportInvocation(this.record, this.caller);
   }
 
   #timed(): InvocationTimes {
-    this.#times ??= new InvocationTimes(this.#record, this);
+    this.#times ??= new InvocationTimes(this.record, this);
     return this.#times;
   }
 }
