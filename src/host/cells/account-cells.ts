@@ -1,8 +1,8 @@
 /** The cells of one account, of its own or shared with its group. */
 
 import type { CellState } from '../../pool/host/capacity/live-cell.js';
-import type { LossReason } from '../../pool/host/isolate-end.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
+import type { LossReason } from '../../pool/host/isolate-loss.js';
 
 export interface AccountCells {
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START, EDGE_OVERLOADED, or EDGE_CLOSED. */

@@ -2,8 +2,8 @@
 
 import { abortable, delay, race } from 'abort-controller-x';
 import type { IsolateCache } from '../../pool/host/isolate-cache.js';
-import { IsolateGone } from '../../pool/host/isolate-end.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
+import { IsolateGone } from '../../pool/host/isolate-loss.js';
 import { HAS_OBJECTS, type LoadHead } from '../../protocol/messages.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';

@@ -10,8 +10,8 @@
  */
 
 import type { InvocationPort } from '../../pool/host/invocation-port.js';
-import type { LossReason, LossUsage } from '../../pool/host/isolate-end.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
+import type { LossReason, LossUsage } from '../../pool/host/isolate-loss.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';

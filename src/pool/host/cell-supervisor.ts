@@ -13,8 +13,8 @@ import { type CellMaker, type CellOwner, type CellState, LiveCell } from './capa
 import { CELL, ISOLATE, ISOLATE_BYTES, NOTHING, type Resources, sum } from './capacity/resources.js';
 import { type CellOptions, FIRST_LEASES, isProtocolBroken, MAX_LEASES } from './cell.js';
 import { POLL_MS } from './cell-usage/cell-bounds.js';
-import type { LossReason } from './isolate-end.js';
 import type { IsolateHandle } from './isolate-handle.js';
+import type { LossReason } from './isolate-loss.js';
 
 export interface SupervisorOptions extends CellOptions {
   readonly account: string;

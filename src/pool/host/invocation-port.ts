@@ -3,7 +3,7 @@ import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
 import { type HandlerFailure, QUEUE_WORD_BYTES, SignalKind } from '../../protocol/messages.js';
 import { decodeReading } from '../../protocol/pong.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
-import type { LossReason, LossUsage } from './isolate-end.js';
+import type { LossReason, LossUsage } from './isolate-loss.js';
 import { parseHandlerFailure } from './isolate-messages.js';
 
 export interface InvocationPort extends ExchangeListener {

@@ -1,32 +1,8 @@
 /** How an isolate ends: the reason, which its cell may report after the connection has closed, and how its open invocations share the loss. */
 import { guarded, guardedEach } from '../../quotas/guarded.js';
-import type { LeaseEnd } from '../cell/thread-pool.js';
 import type { InvocationPort } from './invocation-port.js';
+import type { LossReason } from './isolate-loss.js';
 import { parseUsage } from './isolate-messages.js';
-
-/** Why invocations ended with their isolate. */
-export type LossReason = LeaseEnd | 'bystander' | 'cell' | 'hoard' | 'protocol' | 'removed' | 'unresponsive';
-
-/** The known usage of an invocation that was lost; unknown values are zero. */
-export interface LossUsage {
-  readonly cpuMs: number;
-  readonly memoryBytes: number;
-}
-
-export const NOTHING_KNOWN: LossUsage = { cpuMs: 0, memoryBytes: 0 };
-
-/** The isolate ended before it answered. */
-export class IsolateGone extends Error {
-  readonly reason: LossReason;
-  /** Its usage when it ended. */
-  readonly usage: LossUsage;
-
-  constructor(reason: LossReason, detail: string, usage: LossUsage) {
-    super(detail);
-    this.reason = reason;
-    this.usage = usage;
-  }
-}
 
 /**
  * After its connection closed, how long to wait for the cell to say why: a thread that is out of memory closes it first, and then frees its heap,

@@ -22,8 +22,9 @@ import type { LeaseConnection } from './cell.js';
 import { CpuClaims } from './cell-usage/cpu-claims.js';
 import { ClosingInvocations } from './closing-invocations.js';
 import { deliverSignal, type InvocationPort } from './invocation-port.js';
-import { IsolateEnd, type LossReason, NOTHING_KNOWN } from './isolate-end.js';
+import { IsolateEnd } from './isolate-end.js';
 import { loadFunction, warmUp } from './isolate-load.js';
+import { type LossReason, NOTHING_KNOWN } from './isolate-loss.js';
 import { IsolateSplices } from './isolate-splices.js';
 
 /** With more unread bytes than this an isolate gets no new invocation. */

@@ -2,7 +2,8 @@
 import type { Channel } from '../../protocol/channel.js';
 import type { ExchangeListener } from '../../protocol/exchange.js';
 import { HostOpens, type LoadAnswer, type LoadHead } from '../../protocol/messages.js';
-import { type IsolateEnd, IsolateGone } from './isolate-end.js';
+import type { IsolateEnd } from './isolate-end.js';
+import { IsolateGone } from './isolate-loss.js';
 import { parseLoadAnswer, parseUsage } from './isolate-messages.js';
 
 const IGNORE = (): void => {};

@@ -1,8 +1,8 @@
 /** An isolate that goes away, from the host's end of its connection. */
 import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
-import { IsolateGone } from '../../../src/pool/host/isolate-end.js';
 import type { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
+import { IsolateGone } from '../../../src/pool/host/isolate-loss.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { loopback } from '../../../src/protocol/loopback.js';

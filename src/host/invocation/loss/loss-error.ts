@@ -1,5 +1,5 @@
 /** How an invocation ends when its isolate is lost. */
-import type { LossReason, LossUsage } from '../../../pool/host/isolate-end.js';
+import type { LossReason, LossUsage } from '../../../pool/host/isolate-loss.js';
 import { EdgeError, type EdgeErrorCode } from '../../../quotas/errors.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
 import type { InvocationOutcome } from '../../events.js';

@@ -1,7 +1,7 @@
 /** The reasons that the isolates of a cell get when it ends: those that caused the end, and the others. */
 import { isOutOfMemory } from '../cell.js';
-import type { LossReason } from '../isolate-end.js';
 import type { IsolateHandle } from '../isolate-handle.js';
+import type { LossReason } from '../isolate-loss.js';
 import type { LiveCell } from './live-cell.js';
 
 export interface CellLoss {
