@@ -23,7 +23,7 @@ export abstract class CallingInvocation implements RemoteCaller {
   #calls: InvocationCalls | undefined;
   #peer: Peer | undefined;
   #chain: RemoteCaller['calls'] | undefined;
-  /** The services have been told of it, and will report the totals of its calls. */
+  /** The backend process was notified of it, and will report the totals of its calls. */
   #isAnnounced = false;
 
   constructor(record: InvocationRecord, isolate: IsolateHandle) {

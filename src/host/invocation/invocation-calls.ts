@@ -23,7 +23,7 @@ export class InvocationCalls implements AccountingPort {
   #isOver = false;
 
   /**
-   * @param exchange that of the invocation
+   * @param exchange the exchange of the invocation
    * @param caller the invocation, as services see it
    */
   constructor(

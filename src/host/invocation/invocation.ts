@@ -1,7 +1,6 @@
 /**
- * One invocation on the host's side, as a state machine: what the isolate says, what the client does and what goes past a limit move it on, and
- * each end is reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost
- * isolate in loss/.
+ * One invocation on the host's side, as a state machine: messages of the isolate, actions of the client and exceeded limits change its state, and each end is
+ * reported once. Policies are kept on this side, where function code cannot be: of time in limits/, of calls in calls/, of a lost isolate in loss/.
  *
  *     running --an answer with a body that follows--> responding --all of the body was handed over--> finishing
  *     running --an answer that is complete--> finishing
@@ -39,20 +38,20 @@ type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 
 export class Invocation extends CallingInvocation implements InvocationPort, TimedInvocation {
   exchange: Exchange;
-  /** Undefined when it has begun anew. */
+  /** Undefined when it was restarted. */
   #replacements: Replacements | undefined;
   readonly #sink: ResponseSink;
   source: RequestBodySource | undefined;
   /** Bytes of a request body that comes as a stream, counted by the one who feeds it. */
   bodyBytes = 0;
-  /** The function asked that errors of its own hand the request on to what is behind it. */
+  /** The function asked that a failed request continues to the handler behind it. */
   passesThrough = false;
   /** The handler of a cron trigger asked that it is not run again when it fails. */
   #isNoRetry = false;
   #state: State = 'running';
   /** An answer has come, be it that the handler failed. */
   #isAnswered = false;
-  /** What many invocations do without is made when it is needed. */
+  /** Many invocations need none of these, so they are made on first use. */
   #bill: HostBill | undefined;
   #isolateCpuMs = 0;
   #times: InvocationTimes | undefined;
@@ -80,16 +79,16 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
 
   /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
   abort(): void {
-    // Also when it is over: what has come of the response may still wait for the client.
+    // Also when it is over: the rest of the response may still wait for the client.
     this.exchange.fail('The client disconnected');
     if (this.#state === 'over') return;
     if (!this.#isAnswered) this.record.ended('canceled');
-    // What a caller has of a method's value ends with it, disposed or not: that is no loss.
+    // A stream that a caller has got by a method ends with it, disposed or not: that is no loss.
     else if (this.record.start.kind !== HostOpens.Rpc) this.record.ended('responseStreamDisconnected');
     this.#leaveAnswering('abandoned');
   }
 
-  /** The endpoint cannot send the answer, or waits for it no more. What waitUntil holds goes on as after a disconnect. */
+  /** The endpoint cannot send the answer, or waits for it no more. The promises of waitUntil continue as after a disconnect. */
   refuseAnswer(error: EdgeError, outcome: InvocationOutcome): void {
     if (this.#state === 'over') return;
     this.record.status = undefined;
@@ -101,7 +100,7 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
     if (this.#state !== 'over') this.#leaveAnswering('finishing');
   }
 
-  /** Messages of its WebSocket have been handed over: its CPU time begins anew with each. */
+  /** Messages of its WebSocket have been handed over: each restarts its CPU time. */
   renew(messages: number): void {
     this.isolate.claims.renewed(messages);
     this.#bill?.renew();
@@ -114,7 +113,7 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
     this.#leaveAnswering(isClean ? 'finishing' : 'abandoned');
   }
 
-  /** Nothing of it goes on in the isolate. */
+  /** Ends it in the isolate. */
   close(): void {
     this.isolate.closeInvocation(this.exchange.id);
     this.closing();
@@ -250,7 +249,7 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
     if (!this.isolate.isUsable) return;
     const isAnswered = this.#isAnswered && this.#held === undefined;
     const { error, outcome } = isolateFailure(this.context, this.record.kind, reason, isAnswered);
-    // Its isolate is about to end: what comes next goes to another one.
+    // Its isolate is about to end: later invocations go to another one.
     if (outcome === 'exceededMemory') this.isolate.leave();
     this.#fail(error, outcome);
   }
@@ -320,7 +319,7 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
     return !hasBegun && this.#state === 'running' && this.record.start.isComplete && this.#replacements !== undefined;
   }
 
-  /** In the isolate that replaces the one that another invocation has taken along. Its time goes on. */
+  /** Restarts it in a new isolate, after another invocation has caused the end of its isolate. Its time continues. */
   async #beginAnew(detail: string, usage: LossUsage): Promise<void> {
     const replacements = this.#replacements;
     this.#replacements = undefined;

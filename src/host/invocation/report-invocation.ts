@@ -14,7 +14,7 @@ export function reportInvocation(record: InvocationRecord, caller: CallerContext
 function report(record: InvocationRecord): void {
   const { context } = record;
   context.onFinished(record.outcome, record, () => invocationEvent(context, record), record.trace);
-  // Last, when all of it is known. The log buffer is released even if the last tail has disconnected.
+  // This comes last, when everything about it is known. The log is released even if the last tail has disconnected.
   if (context.tails.isWatched) context.tails.finished(record);
   else record.releaseLog();
 }

@@ -51,7 +51,7 @@ export class AccountFollower {
 
   async follow(exchange: Exchange, head: string): Promise<void> {
     const { number, change, isOwn } = parseToldChange(head);
-    // What it has missed comes before.
+    // The missed changes come first.
     await Promise.allSettled([this.#greeted]);
     this.#seenChange = number;
     // Options are followed in one order by all; an account that was removed here may be there again.

@@ -13,7 +13,7 @@ import { isLost } from '../../services/remote/remote-link.js';
 export interface ControlConnectionOptions {
   /** The storage directory. */
   readonly directory: string;
-  /** The program of the backend process. @default that of the package */
+  /** The program of the backend process. @default the package's program */
   readonly main?: string;
   /** Called once, as soon as there is a process. Rejects when the directory may not be used. */
   readonly checkAccess: () => Promise<void>;
@@ -24,7 +24,7 @@ export interface ControlConnectionOptions {
   readonly onWarning: (error: EdgeError) => void;
 }
 
-/** Connection attempts, and the delay between them. */
+/** Connection attempts to a living process, and the delay between them. */
 const CONNECTING_ROUNDS = 50;
 const CONNECTING_WAIT_MS = 20;
 

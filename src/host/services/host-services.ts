@@ -84,7 +84,7 @@ export class HostServices implements ChannelOwner {
     });
   }
 
-  /** The id of the process; undefined while there is none. */
+  /** The id of the process; undefined while it does not run. */
   get pid(): number | undefined {
     return this.#control.process?.pid;
   }

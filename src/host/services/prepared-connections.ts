@@ -8,7 +8,7 @@ import { ApplicationSignal } from '../../services/messages.js';
 import type { ServicesConnection } from '../../services/process/services-connection.js';
 import type { ControlConnection } from './control-connection.js';
 
-/** Connections that no cell has taken for so long are closed: another cell was created in its place. */
+/** Connections that no cell has taken within this time are closed: another cell was created in its place. */
 const UNUSED_MS = 5000;
 
 export class PreparedConnections implements CellServices {
@@ -30,7 +30,7 @@ export class PreparedConnections implements CellServices {
     const opening = Array.from({ length: leases }, (_, index) => process.open(String(first + index)));
     const sockets = await Promise.all(opening).catch(async (error: unknown) => {
       for (const opened of await Promise.allSettled(opening)) if (opened.status === 'fulfilled') opened.value.destroy();
-      // By then the services have accepted the announced ones, which they do not read.
+      // By then the backend process has accepted the connections announced to it, which it does not read.
       setTimeout(
         guarded(
           () => this.#released(first, leases),

@@ -1,5 +1,5 @@
 /** The functions of one application, each with the services that it may call: those of this process, and those that the application answers. */
-import type { BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
+import type { BindingBase, BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
 import type { BindingRegistry } from '../../bindings/registry.js';
 import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
 import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
@@ -35,7 +35,7 @@ export class BoundFunctions {
   /** The application has said what it is. Before everything else. */
   greeted(hello: ApplicationHello): void {
     const { registry, storage, common } = this.#surroundings;
-    const isHere = (row: BindingDefinition): boolean => !hello.applicationRows.includes(row.id);
+    const isHere = (row: BindingBase): boolean => !hello.applicationRows.includes(row.id);
     this.#hello = hello;
     this.#bound = new HostBindings(registry, { options: hello.options, storage }, { isHere, common });
   }
