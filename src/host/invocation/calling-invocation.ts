@@ -1,6 +1,6 @@
 /**
- * An invocation as the caller of services. Its calls are answered in this process, or by the backend process: that one is told when the invocation begins
- * and ends, and reports its work and totals. Nothing here is created before the first call.
+ * An invocation as the caller of services. Its calls are answered in this process, or by the backend process. That process is notified when the invocation
+ * begins and ends, and reports its work and totals. Nothing here is created before the first call.
  */
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
@@ -114,7 +114,7 @@ export abstract class CallingInvocation implements RemoteCaller {
     if (this.isOver) this.report();
   }
 
-  /** It has begun in its isolate. @param id that of its exchange */
+  /** It has begun in its isolate. @param id the id of its exchange */
   protected begun(id: number): void {
     if (this.context.remote?.isCalling === true) this.#announce(id);
   }

@@ -1,4 +1,4 @@
-/** Follows what other applications of the storage directory change of accounts: what was missed comes with the greeting, the rest as it happens. */
+/** Follows what other applications of the storage directory change of accounts: missed changes come with the greeting, later ones as they happen. */
 import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { failureText } from '../../protocol/exchange-io.js';

@@ -1,4 +1,4 @@
-/** The control connection to the backend process: it is made again when the process has ended, and each new one is greeted before anything is called. */
+/** The control connection to the backend process: a new one replaces it when the process has ended, and each is greeted before its first call. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transport.js';
@@ -60,7 +60,7 @@ export class ControlConnection {
     return this.#channel;
   }
 
-  /** The process at the other end, which opens more connections; undefined while there is none. */
+  /** The process at the other end, which opens more connections; undefined without a process. */
   get process(): ServicesConnection | undefined {
     return this.#connection;
   }
@@ -83,7 +83,7 @@ export class ControlConnection {
     throw lostError();
   }
 
-  /** Resolves with the channel that follows `lost`. Rejects when there is none in time: the process may not have ended at all. */
+  /** Resolves with the channel that follows `lost`. Rejects when no new one comes in time: the process may not have ended at all. */
   async channelAfter(lost: Channel | undefined): Promise<Channel> {
     for (let round = 0; this.#channel === lost && round < CONNECTING_ROUNDS; round++) await delay(CONNECTING_WAIT_MS);
     if (this.#channel === lost) throw lostError();
