@@ -23,7 +23,7 @@ export interface InvocationPort extends ExchangeListener {
   onPong(reading: readonly number[]): void;
   /** The services have got a call of it, and ask whether it is open. */
   onServicesAsk?(): boolean;
-  /** The invocation has ended in the isolate. `flags` are those of {@link DoneFlag}. */
+  /** The invocation has ended in the isolate. `flags` are a {@link DoneFlag} set. */
   onDone(cpuMs: number, peakBytes: number, flags: number): void;
   /** Somebody waits for its answer. */
   readonly isUnanswered?: boolean;

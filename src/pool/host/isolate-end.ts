@@ -80,8 +80,8 @@ export class IsolateEnd {
     const { reason, detail: text } = this.#gone;
     const { invocation, usage, detail } = parseUsage(text);
     const share = { cpuMs: Math.round(unaccountedMs / Math.max(1, lost.length)), memoryBytes: 0 };
-    // A turn without invocation is that of the start-up or, once there have been invocations, of work that one of them left behind: if only one is open,
-    // that one.
+    // A turn without invocation belongs to the start-up or, once there have been invocations, to work that one of them left behind: if only one is open, that
+    // one.
     const isLeftBehind = reason === 'startup';
     // The other invocations of the isolate have not used up their own time or memory.
     const isShared = isLeftBehind || ((reason === 'cpu' || reason === 'memory') && invocation > 0);

@@ -32,8 +32,8 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /** An isolate with more closed invocations that do not end has stopped listening and is ended. */
 const MAX_CLOSING = 1024;
 /**
- * How long an invocation may take to confirm that it was closed: longer than a running turn of another invocation, and short enough that an isolate
- * which was taken over cannot keep invocations open.
+ * How long an invocation may take to confirm that it was closed: longer than a running turn of another invocation, and short enough that a compromised isolate
+ * cannot keep invocations open.
  */
 const CLOSE_WITHIN_MS = 30_000;
 
@@ -95,10 +95,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.#share?.account;
   }
 
-  /**
-   * Counts an isolate that has loaded nothing yet to an account. False if it has sent something already, as only a hostile one does: then it has to
-   * be ended.
-   */
+  /** Counts an isolate that has loaded nothing yet to an account. False if it has sent something already, as only a hostile one does: then it must be ended. */
   assign(share: HostShare): boolean {
     if (share === this.#share) return true;
     if (this.isBusy || !this.#channel.assign(share)) return false;
@@ -115,7 +112,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.isUsable && !this.#isLeaving;
   }
 
-  /** It has so many unread bytes that sending more would only take memory. */
+  /** Its unread bytes are so numerous that sending more would only take memory. */
   get isBacklogged(): boolean {
     return this.#channel.unwrittenBytes > MAX_UNREAD_BYTES;
   }
@@ -129,7 +126,7 @@ export class IsolateHandle implements ChannelOwner {
     return this.#isLoading || this.#invocations.size > 0;
   }
 
-  /** Takes no new invocations, because the cell may end soon; open ones go on. */
+  /** Takes no new invocations, because the cell may end soon; open ones continue. */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -143,7 +140,7 @@ export class IsolateHandle implements ChannelOwner {
     this.#reportGone();
   }
 
-  /** What the isolate has moved, and how often it has called, on a connection that this process does not read. */
+  /** The bytes and calls of the isolate on a connection that this process does not read. */
   movedElsewhere(bytes: number, calls: number): void {
     this.elsewhereBytes += bytes;
     this.claims.called(calls);

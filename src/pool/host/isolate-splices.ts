@@ -33,7 +33,7 @@ export class IsolateSplices {
     this.#isolate = isolate;
   }
 
-  /** The services send the rest of a body that the isolate passes on as that of the invocation. */
+  /** The backend process sends the rest of a body that the isolate passes on as the body of the invocation. */
   arrived(invocation: number, exchange: Exchange): void {
     this.#guard(() => this.#cross().arrived(invocation, exchange));
   }

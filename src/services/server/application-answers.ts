@@ -1,4 +1,4 @@
-/** What the services ask the application to answer: calls of rows that it answers itself, and fetches of host names of its functions. */
+/** Asks the application for its own answers: to calls of rows that it answers itself, and to fetches of host names of its functions. */
 import { Readable } from 'node:stream';
 import type { HopAnswer, HopRequest, LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin, Service } from '../../bindings/service.js';

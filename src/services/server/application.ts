@@ -21,19 +21,19 @@ import { CellConnections } from './cell-connections.js';
 export interface ApplicationSurroundings extends FunctionSurroundings {
   /** Resolves with the changes of accounts that the application has missed. */
   onHello(application: Application, hello: ApplicationHello): Promise<MissedChanges>;
-  /** What the application itself uses. */
+  /** The objects of the application itself. */
   readonly objects: ServedObjects;
   onClose(application: Application): void;
 }
 
-/** An application that has not followed a change of an account, or taken a step of its removal, for so long is stuck. */
+/** An application is stuck when it has not followed a change of an account, or taken a step of its removal, for this long. */
 const FOLLOW_MS = 30_000;
 
 export class Application implements ChannelOwner {
   readonly channel: Channel;
   /** Answers what the application itself calls. */
   readonly remote: RemoteServer;
-  /** It knows of all changes of accounts until now, and is to be told of those that follow. */
+  /** It knows of all changes of accounts until now, and must receive the later ones. */
   isGreeted = false;
   readonly #surroundings: ApplicationSurroundings;
   readonly #answers: ApplicationAnswers;
@@ -59,8 +59,8 @@ export class Application implements ChannelOwner {
   }
 
   /**
-   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and is told
-   * then.
+   * Resolves when the application has followed the change, or is gone. One that does not answer has its connection closed: it makes another one, and receives
+   * the change then.
    */
   async follow(change: ToldChange): Promise<void> {
     await this.#ask(ServicesOpens.AccountChanged, changesText(change)).catch(() => this.close());

@@ -1,4 +1,4 @@
-/** The functions of one application, each with the services that it may call: those of this process, and those that the application answers. */
+/** The functions of one application, each with the services that it may call. Some are in this process, and the application answers the others. */
 import type { BindingBase, BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
 import type { BindingRegistry } from '../../bindings/registry.js';
 import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
