@@ -1,7 +1,7 @@
 /** A function whose calls the backend process answers: its invocations are announced there, and their totals come back. */
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { FunctionServices } from '../../services/calls/answer-call.js';
-import type { FunctionRecord } from '../../services/message-contents.js';
+import type { FunctionRegistration } from '../../services/message-contents.js';
 import { News } from '../../services/message-contents.js';
 import type { AttachedIsolates } from './attached-isolates.js';
 import type { InvocationReports } from './invocation-reports.js';

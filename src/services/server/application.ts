@@ -8,7 +8,7 @@ import { detached } from '../../quotas/guarded.js';
 import { changesText, type MissedChanges, type ToldChange } from '../account-changes.js';
 import { CONNECTION_BOUNDS } from '../connection-bounds.js';
 import { forward } from '../forwarded-call.js';
-import type { ApplicationHello, FunctionRecord, RemovalStep } from '../message-contents.js';
+import type { ApplicationHello, FunctionRegistration, RemovalStep } from '../message-contents.js';
 import { ApplicationOpens, ApplicationSignal, ServicesOpens } from '../messages.js';
 import { unpackValue } from '../remote/packets.js';
 import { RemoteServer } from '../remote/serve/remote-server.js';
@@ -164,7 +164,7 @@ export class Application implements ChannelOwner {
       let text = '';
       if (kind === ApplicationOpens.Hello)
         text = changesText(await this.#greeted(value as ApplicationHello)); // as the application has packed it
-      else await this.#functions.register(value as FunctionRecord); // as above
+      else await this.#functions.register(value as FunctionRegistration); // as above
       exchange.reply(200, text, true, null, true);
     } catch (error) {
       exchange.fail(failureText(error));

@@ -4,7 +4,7 @@ import type { BindingRegistry } from '../../bindings/registry.js';
 import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
 import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
 import { type ConfiguredBinding, HostBindings } from '../host-bindings.js';
-import type { ApplicationHello, FunctionRecord } from '../message-contents.js';
+import type { ApplicationHello, FunctionRegistration } from '../message-contents.js';
 import type { ApplicationAnswers } from './application-answers.js';
 import { BoundFunction } from './bound-function.js';
 
@@ -45,7 +45,7 @@ export class BoundFunctions {
   }
 
   /** Rejects with an error that the first call of a binding would find too late. */
-  async register(record: FunctionRecord): Promise<void> {
+  async register(record: FunctionRegistration): Promise<void> {
     const bound = this.#configured(record).filter(({ row }) => this.#bindings.isHere(row));
     this.#bind(record);
     await this.#bindings.prepare({ account: record.account, limits: record.limits }, bound);
@@ -72,14 +72,14 @@ export class BoundFunctions {
     return this.#bound;
   }
 
-  #configured({ bindings }: FunctionRecord): ConfiguredBinding[] {
+  #configured({ bindings }: FunctionRegistration): ConfiguredBinding[] {
     return bindings.flatMap(({ option, name, config }) => {
       const row = this.#bindings.registry.named.find(each => each.option === option);
       return row === undefined ? [] : [{ row, name, config }];
     });
   }
 
-  #bind(record: FunctionRecord): void {
+  #bind(record: FunctionRegistration): void {
     const share = this.#surroundings.takeShare(record.account, record.bounds);
     try {
       const services = this.#services(record);
@@ -93,7 +93,7 @@ export class BoundFunctions {
     }
   }
 
-  #services(record: FunctionRecord): FunctionServices {
+  #services(record: FunctionRegistration): FunctionServices {
     const { registry } = this.#bindings;
     const bound = this.#configured(record);
     const { account, function: name, limits, props, compatibility } = record;
