@@ -1,4 +1,4 @@
-// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > services > protocol > bindings > usage > storage > quotas. An import may
+// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > services > protocol > bindings > sqlite > usage > storage > quotas. An import may
 // skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
 const LAYERS = [
@@ -13,6 +13,7 @@ const LAYERS = [
   'services',
   'protocol',
   'bindings',
+  'sqlite',
   'usage',
   'storage',
   'quotas',

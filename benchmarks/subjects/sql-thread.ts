@@ -1,6 +1,6 @@
 /** SQLite called directly in a thread of its own: the floor of the SQL databases. Each message is a number of calls, answered when they are done. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { loadSqlite } from '../../src/bindings/sql/engine/sqlite.js';
+import { loadSqlite } from '../../src/sqlite/engine/sqlite.js';
 
 const { DatabaseSync } = await loadSqlite();
 const database = new DatabaseSync(String(workerData), {});

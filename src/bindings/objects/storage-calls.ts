@@ -20,7 +20,7 @@ export const OPEN_CALL = `${OPEN}\n\n`;
 /** The answer is when the alarm of the object is due, in milliseconds since the epoch, or null. */
 export const GET_ALARM = 'getAlarm';
 
-/** Runs SQL. Body: JSON of the text and its values. The answer is an SqlAnswer, its body the rows (sql/messages.ts) or why SQLite has refused the text. */
+/** Runs SQL. Body: JSON of the text and its values. The answer is an SqlAnswer, its body the rows (object-messages.ts) or why SQLite has refused the text. */
 export const SQL = 'sql';
 /** Undoes what SQL has written since the transaction `y` began, or with 0 everything that is not part of a write. */
 export const SQL_ROLLBACK = 'sqlRollback';

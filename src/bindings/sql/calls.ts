@@ -2,12 +2,12 @@
  * The messages between the client of a database and its service. The statements of a call are its body, JSON in UTF-8, which the host hands on as it
  * is: it is read where the statements run, and nothing of it is trusted there.
  */
+import { SAME_SQL } from '../../sqlite/same-sql.js';
 
 /** A value of a statement: numbers are finite; `h` is a BLOB in hexadecimal digits. */
 export type WireParameter = null | number | string | { readonly h: string };
 
-/** In place of the text of a statement that repeats the statement before. */
-export const SAME_SQL = 0;
+export { SAME_SQL };
 
 /** The body of `query`: the statements with their values. */
 export type WireQueries = readonly (readonly [sql: string | typeof SAME_SQL, ...values: WireParameter[]])[];

@@ -4,13 +4,20 @@
  */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { FileAnswer } from './lanes/database-file.js';
 
 /** The most that an account may have. */
 export type SqlBounds = Pick<
   ResolvedLimits,
   'plan' | 'storageBytes' | 'storageObjects' | 'sqlDatabases' | 'sqlDatabaseBytes'
 >;
+
+export interface FileAnswer {
+  /** JSON: results, or why SQLite has refused them. To be released. */
+  readonly text: Buffer;
+  readonly isFailure: boolean;
+  /** The bytes are no longer held. */
+  release(): void;
+}
 
 export interface SqlCall {
   /** The statements as the client has written them (calls.ts), or the text of exec(). */

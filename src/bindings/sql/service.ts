@@ -1,13 +1,12 @@
 import { guarded } from '../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
+import { SQL_LIMITS } from '../../sqlite/limits.js';
 import { cancelBody } from '../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
 import type { WireReply } from './calls.js';
-import type { SqlBounds, SqlCall, SqlEngine } from './engine.js';
+import type { FileAnswer, SqlBounds, SqlCall, SqlEngine } from './engine.js';
 import { SqlError } from './errors.js';
-import type { FileAnswer } from './lanes/database-file.js';
-import { SQL_LIMITS } from './limits.js';
 
 /** How a database behaves for one caller. */
 export interface SqlServiceOptions {

@@ -1,6 +1,7 @@
 /** SQL databases as a binding: `env.DB` of a function, `host.sql('main')` of the application. */
 
 import { ServiceId } from '../../quotas/service-calls.js';
+import { checkLibrary } from '../../sqlite/library.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
@@ -8,7 +9,6 @@ import { SQL_CONTRACT } from './contract.js';
 import type { SqlDirectory, SqlEngine } from './engine.js';
 import { SQL_ERRORS, SqlError, sqlErrorStatus } from './errors.js';
 import { type AccountSqlDatabase, hostSql } from './host-sql.js';
-import { checkLibrary } from './library.js';
 import { sqlService } from './service.js';
 import {
   CONFIGURED_DATABASE,

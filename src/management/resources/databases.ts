@@ -2,9 +2,9 @@
 
 import type { SqlEngine, SqlInfo } from '../../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../../bindings/sql/host-sql.js';
-import { SQL_LIMITS } from '../../bindings/sql/limits.js';
 import { sqlBinding } from '../../bindings/sql/sql-binding.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
+import { SQL_LIMITS } from '../../sqlite/limits.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { readBytes } from '../http/body.js';
 import { ApiError, type Reply } from '../http/envelope.js';

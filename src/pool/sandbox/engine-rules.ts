@@ -1,12 +1,12 @@
 /** The rules of engines of SQL: the rules of cells, and the files of one folder. */
 import { fileURLToPath } from 'node:url';
-import { SQLITE_PACKAGE } from '../../bindings/sql/engine/sqlite.js';
-import { ENGINE_FLAGS } from '../../bindings/sql/lanes/engine-process.js';
-import { hasPackage } from '../../bindings/sql/library.js';
+import { SQLITE_PACKAGE } from '../../sqlite/engine/sqlite.js';
+import { hasPackage } from '../../sqlite/library.js';
+import { ENGINE_FLAGS } from '../../sqlite/pool/sqlite-process.js';
 import { ALLOWED, CONDITIONAL, LOCK_COMMANDS } from './cell-filter.js';
 import type { ProcessRules } from './rules.js';
 
-const PROBE = fileURLToPath(new URL('../../bindings/sql/engine/probe.js', import.meta.url));
+const PROBE = fileURLToPath(new URL('../../sqlite/engine/probe.js', import.meta.url));
 /** The files of 16 open databases, twice, and what Node has. */
 const MAX_DESCRIPTORS = 256;
 /** Each engine has about 12 threads, and all of an account count together. */

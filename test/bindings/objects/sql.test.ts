@@ -6,9 +6,9 @@ import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import { objectStorageOwner } from '../../../src/bindings/objects/store/object-storage-owner.js';
 import type { Service, ServiceReply } from '../../../src/bindings/service.js';
-import { SQL_LIMITS } from '../../../src/bindings/sql/limits.js';
 import { EdgeError, errorCode } from '../../../src/quotas/errors.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
+import { SQL_LIMITS } from '../../../src/sqlite/limits.js';
 import { idOf, type OpenObjects, openObjects } from './open-objects.js';
 
 const ID = idOf(1);

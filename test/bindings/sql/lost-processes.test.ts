@@ -85,7 +85,7 @@ async function engines(): Promise<number[]> {
       ['stat', 'cmdline'].map(file => readFile(`/proc/${id}/${file}`, 'utf8').catch(() => '')),
     );
     const parent = stat?.split(') ')[1]?.split(' ')[1];
-    if (parent === String(process.pid) && line?.includes('sql/engine/main')) found.push(Number(id));
+    if (parent === String(process.pid) && line?.includes('sqlite/engine/main')) found.push(Number(id));
   }
   return found;
 }

@@ -3,16 +3,17 @@ import { closeSync, mkdtempSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { SqlPool } from '../../../src/bindings/objects/sql/sql-pool.js';
-import { Lane } from '../../../src/bindings/sql/lanes/lane.js';
+import { objectPool } from '../../../src/bindings/objects/store/object-sql.js';
 import { errorCode } from '../../../src/quotas/errors.js';
+import type { SqliteSeat } from '../../../src/sqlite/pool/sqlite-pool.js';
+import { SqliteProcess } from '../../../src/sqlite/pool/sqlite-process.js';
 import { NO_WALLS } from '../../../src/storage/process-walls.js';
 
 /** More than there are places. */
 const CALLS = 10;
 const owner = { account: 'a' };
 const directory = mkdtempSync(join(tmpdir(), 'edgehost-'));
-const pool = new SqlPool(directory);
+const pool = objectPool(directory);
 const taken: number[] = [];
 try {
   for (;;) taken.push(openSync(devNull, 'r'));
@@ -21,16 +22,14 @@ try {
 }
 const objects: string[] = [];
 for (let call = 0; call < CALLS; call++) {
-  await pool
-    .take(owner, undefined, () => {})
-    .then(
-      () => objects.push('taken'),
-      (error: unknown) => objects.push(errorCode(error) ?? String(error)),
-    );
+  await taking().then(
+    () => objects.push('taken'),
+    (error: unknown) => objects.push(errorCode(error) ?? String(error)),
+  );
 }
 let databases = 'started';
 try {
-  new Lane({ walls: NO_WALLS, home: { account: 'a', folder: directory } });
+  new SqliteProcess(NO_WALLS, { account: 'a', folder: directory });
 } catch (error) {
   databases = errorCode(error) ?? String(error);
 }
@@ -38,9 +37,19 @@ try {
 await new Promise(resolve => setImmediate(resolve));
 for (const descriptor of taken) closeSync(descriptor);
 const left = readdirSync(join(directory, 'objects-sql'));
-const seat = await pool.take(owner, undefined, () => {});
-const { head } = await seat.process.request({ op: 'open', path: seat.process.newPath() });
+const { seat, taken: engine } = await taking();
+const head = await engine.request({ op: 'open', path: engine.newPath() }, [], answer => answer);
 seat.leave();
 await pool.close();
 rmSync(directory, { recursive: true });
-process.stdout.write(JSON.stringify({ objects, databases, left, later: head.isFailure ?? false }));
+process.stdout.write(JSON.stringify({ objects, databases, left, later: 'isFailure' in Object(head) }));
+
+async function taking(): Promise<{ readonly seat: SqliteSeat; readonly taken: SqliteProcess }> {
+  const seat = await pool.enter(owner, { onTick() {}, onOverload() {} });
+  try {
+    return { seat, taken: seat.start('') };
+  } catch (error) {
+    seat.leave();
+    throw error;
+  }
+}

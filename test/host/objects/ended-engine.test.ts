@@ -49,7 +49,7 @@ async function enginesOf(ancestor: number): Promise<ReadonlyMap<number, number>>
     const pid = Number(name);
     if (!(pid > 0)) continue;
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (!command.includes('objects/sql/engine/main.js')) continue;
+    if (!command.includes('sqlite/engine/main.js')) continue;
     const stat = await statOf(pid);
     for (let at = stat?.parent; at !== undefined && at > 1; at = (await statOf(at))?.parent)
       if (at === ancestor) engines.set(pid, stat?.ticks ?? 0);

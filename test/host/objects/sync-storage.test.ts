@@ -201,7 +201,7 @@ onLinux('what an object was told is stored stays when processes of SQL and cells
   const fn = await newHost(t, { backend: 'inline' }).load(NOTES, BOUND);
   const notes = () => fn.objects('Notes').getByName('a').rpc;
   let told = 0;
-  const programs = ['objects/sql/engine/main.js', 'cell-main', 'objects/sql/engine/main.js'];
+  const programs = ['sqlite/engine/main.js', 'cell-main', 'objects/sql/engine/main.js'];
   for (const [round, program] of programs.entries()) {
     for (let at = 0; at < 3; at++) told = Number(await notes().add(`${round} ${told}`));
     const adding = Promise.resolve(notes().add(`${round} beside`)).then(

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { ObjectSql } from '../../../src/bindings/objects/sql/object-sql.js';
+import { ObjectSql } from '../../../src/bindings/objects/store/object-sql.js';
 import { ObjectStore } from '../../../src/bindings/objects/store/object-store.js';
 import type { EdgeFunction, EdgeHost } from '../../../src/index.js';
 import { EdgeError, errorCode } from '../../../src/quotas/errors.js';

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { handler, ISOLATIONS, newHost } from '../new-host.js';
 
 /** Where the processes of the engine run: a file with a relative name would be made there. */
-const ENGINE = dirname(fileURLToPath(new URL('../../../src/bindings/sql/engine/main.js', import.meta.url)));
+const ENGINE = dirname(fileURLToPath(new URL('../../../src/sqlite/engine/main.js', import.meta.url)));
 
 /** Each is refused, in every way in which a text can be run. */
 const REFUSED = (directory: string): string[] => [

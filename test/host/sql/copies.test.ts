@@ -2,9 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import test from 'ava';
-import { DatabaseConnection } from '../../../src/bindings/sql/engine/connection.js';
-import { loadSqlite } from '../../../src/bindings/sql/engine/sqlite.js';
-import { SQL_LIMITS } from '../../../src/bindings/sql/limits.js';
+import { DatabaseConnection } from '../../../src/sqlite/engine/connection.js';
+import { loadSqlite } from '../../../src/sqlite/engine/sqlite.js';
+import { SQL_LIMITS } from '../../../src/sqlite/limits.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { newHost } from '../new-host.js';
 

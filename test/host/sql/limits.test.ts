@@ -1,6 +1,6 @@
 /** Limits of SQL databases, at the bound and past it. */
 import test from 'ava';
-import { SQL_LIMITS } from '../../../src/bindings/sql/limits.js';
+import { SQL_LIMITS } from '../../../src/sqlite/limits.js';
 import { handler, newHost, nextInvocation, textOf } from '../new-host.js';
 
 test('sqlQueries bounds the queries of an invocation, and counts each statement of a batch', async t => {

@@ -4,9 +4,9 @@ import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { loadSqlite } from '../../../src/bindings/sql/engine/sqlite.js';
 import { EdgeHost, repairStorage } from '../../../src/index.js';
 import { errorCode } from '../../../src/quotas/errors.js';
+import { loadSqlite } from '../../../src/sqlite/engine/sqlite.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { edgehost } from '../../cli/program.js';
 import { contentOf, filesBelow, fill, flip, NAMES, readAll } from './damage.js';

@@ -1,13 +1,12 @@
 /** Writes the changes of one object that wait: those that came while others were being written become one commit. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
 import type { ObjectRef } from '../object-ref.js';
-import { PAGE_BYTES } from '../sql/messages.js';
-import type { PageChanges } from '../sql/object-sql.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import type { AccountSpace } from './account-space.js';
 import type { LiveObject, QueuedWrite } from './live-object.js';
@@ -21,6 +20,7 @@ import {
   type StoredAlarm,
 } from './object-head.js';
 import { objectKeys } from './object-keys.js';
+import type { PageChanges } from './object-sql.js';
 
 /** Learns of alarms that are on disk. */
 export interface AlarmChanges {

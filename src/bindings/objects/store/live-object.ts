@@ -4,8 +4,8 @@ import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import type { ObjectRef } from '../object-ref.js';
-import type { ObjectSql, PageChanges } from '../sql/object-sql.js';
 import type { ObjectHead } from './object-head.js';
+import type { ObjectSql, PageChanges } from './object-sql.js';
 
 /** The changes of one write: all of it, or nothing. */
 export interface ObjectChange {

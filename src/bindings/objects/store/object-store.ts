@@ -3,13 +3,12 @@ import { EdgeError } from '../../../quotas/errors.js';
 import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import { PAGE_RECORD_BYTES, PAGE_BYTES as SQL_PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
+import type { SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix, compareKeys } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ObjectRef } from '../object-ref.js';
-import { PAGE_RECORD_BYTES, PAGE_BYTES as SQL_PAGE_BYTES } from '../sql/messages.js';
-import { ObjectSql } from '../sql/object-sql.js';
-import { SqlPool } from '../sql/sql-pool.js';
 import { PAGE_BYTES, PAGE_ENTRIES } from '../storage-limits.js';
 import { AccountSpaces } from './account-space.js';
 import { AlarmClock } from './alarm-clock.js';
@@ -17,6 +16,7 @@ import { commitWrites, type WriteParts } from './commit-writes.js';
 import { LiveObject, type ObjectChange, type QueuedTask, type QueuedWrite } from './live-object.js';
 import { decodeHead, type ObjectHead } from './object-head.js';
 import { objectKeys, refKey } from './object-keys.js';
+import { ObjectSql, objectPool } from './object-sql.js';
 
 export interface EntryQuery {
   /** Inclusive. */
@@ -67,7 +67,7 @@ export class ObjectStore {
   readonly alarms: AlarmClock;
   readonly #storage: StorageContext;
   readonly #spaces: AccountSpaces;
-  #pool: SqlPool | undefined;
+  #pool: SqlitePool | undefined;
   /** In the order of their last use. */
   readonly #live = new Map<string, LiveObject>();
   /** It begins above the numbers of an earlier process, which objects may still have. */
@@ -189,7 +189,7 @@ export class ObjectStore {
     if (failure !== undefined) throw failure;
     object.sql ??= new ObjectSql({
       pool: () => {
-        this.#pool ??= new SqlPool(this.#storage.directory, this.#storage.walls);
+        this.#pool ??= objectPool(this.#storage.directory, this.#storage.walls);
         return this.#pool;
       },
       owner: this.#spaces.of(ref.account),

@@ -3,15 +3,15 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
 import { isCount } from '../../../quotas/schema/is-count.js';
+import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
+import { checkLibrary } from '../../../sqlite/library.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import { cancelBody } from '../../cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
-import { checkLibrary } from '../../sql/library.js';
 import { MAX_PASSED_NAME } from '../calls.js';
 import { idFromName, namespaceKey } from '../object-id.js';
 import type { ObjectRef } from '../object-ref.js';
-import { PAGE_BYTES } from '../sql/messages.js';
 import {
   type FoundValues,
   FROM_KEY,

@@ -3,11 +3,12 @@ import { copyFile, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../../../quotas/errors.js';
+import type { GroupHead } from '../../../sqlite/engine/frames.js';
+import { unavailable } from '../../../sqlite/library.js';
+import { SqliteEnded, SqliteProcess } from '../../../sqlite/pool/sqlite-process.js';
 import { PRIVATE_DIRECTORY_MODE } from '../../../storage/files/private-directory.js';
 import type { ProcessWalls } from '../../../storage/process-walls.js';
 import type { DamagedPart } from '../../../storage/repair/check-storage.js';
-import { Lane, LaneEnded } from '../lanes/lane.js';
-import { unavailable } from '../library.js';
 import { BESIDE, SQL_FOLDER } from './sql-files.js';
 
 /**
@@ -32,14 +33,14 @@ export async function damagedDatabases(directory: string, walls: ProcessWalls): 
           if (errorCode(error) !== 'ENOENT') throw error;
         });
       }
-      const lane = new Lane({ walls, home });
+      const engine = new SqliteProcess(walls, home);
       try {
-        const why = await whyDamaged(lane, copy);
+        const why = await whyDamaged(engine, copy);
         if (why !== undefined)
           damaged.push({ kind: 'database', path: `${SQL_FOLDER}/${file}`, keys: [], message: why });
       } finally {
-        lane.end();
-        await lane.ended;
+        engine.end();
+        await engine.ended;
       }
       for (const ending of BESIDE) await rm(copy + ending, { force: true });
     }
@@ -57,16 +58,14 @@ async function filesOf(folder: string): Promise<string[]> {
   });
 }
 
-async function whyDamaged(lane: Lane, path: string): Promise<string | undefined> {
+async function whyDamaged(engine: SqliteProcess, path: string): Promise<string | undefined> {
   const jobs = [{ kind: 'verify', bytes: 0, statements: 0, isInternal: true }] as const;
   let answer: unknown;
   try {
-    await lane.run(
-      { head: { path, mode: 'write', maxBytes: Number.MAX_SAFE_INTEGER, jobs }, payload: [] },
-      { onReply: (_reply, payload) => (answer = JSON.parse(payload.toString())) },
-    );
+    const head: GroupHead = { path, mode: 'write', maxBytes: Number.MAX_SAFE_INTEGER, jobs };
+    answer = await engine.request<unknown>(head, [], (_replies, payload) => JSON.parse(payload.toString()));
   } catch (error) {
-    if (!(error instanceof LaneEnded)) throw error;
+    if (!(error instanceof SqliteEnded)) throw error;
     const { reason, text } = error.end;
     if (reason === 'unavailable') throw unavailable(text ?? 'an engine does not start');
     return 'SQLite ends when it reads it';

@@ -3,11 +3,12 @@ import { EdgeError } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { limitError } from '../../../quotas/limit-error.js';
 import { type Schema, text } from '../../../quotas/schema/schema.js';
+import { SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
+import type { ProcessHome } from '../../../storage/process-walls.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { commitChange } from '../../stored/commit-change.js';
 import type { SqlBounds, SqlDirectory, SqlInfo } from '../engine.js';
 import { SqlError } from '../errors.js';
-import { type LaneOwner, LanePool } from '../lanes/lane-pool.js';
 import { accountFolder, makeFolder, removeTemporary } from './sql-files.js';
 import { sqlKeys } from './sql-keys.js';
 import { SqlStore } from './sql-store.js';
@@ -36,12 +37,12 @@ export async function endAccountDatabases(storage: StorageContext, account: stri
 
 export class SqlDirectories {
   readonly #storage: StorageContext;
-  readonly #pool: LanePool;
+  readonly #pool: SqlitePool;
   readonly #accounts = new Map<string, AccountDatabases>();
 
   constructor(storage: StorageContext) {
     this.#storage = storage;
-    this.#pool = new LanePool(storage.walls);
+    this.#pool = new SqlitePool({ task: 'run SQL', isSlowCounted: true }, storage.walls);
   }
 
   of(account: string): AccountDatabases {
@@ -72,15 +73,15 @@ export class SqlDirectories {
 
 export class AccountDatabases implements SqlDirectory {
   readonly #storage: StorageContext;
-  readonly #pool: LanePool;
+  readonly #pool: SqlitePool;
   readonly #account: string;
-  readonly #owner: LaneOwner;
+  readonly #owner: ProcessHome;
   readonly #work: CallWork;
   readonly #open = new Map<string, SqlStore>();
   readonly #wholeFiles = new WholeFiles();
   #closed: Error | undefined;
 
-  constructor(storage: StorageContext, pool: LanePool, account: string) {
+  constructor(storage: StorageContext, pool: SqlitePool, account: string) {
     this.#storage = storage;
     this.#pool = pool;
     this.#account = account;

@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { detached, guarded } from '../../../quotas/guarded.js';
+import { SQL_LIMITS } from '../../../sqlite/limits.js';
 import { SqlError } from '../errors.js';
-import { SQL_LIMITS } from '../limits.js';
 
 const CHUNK_BYTES = 256 * 1024;
 

@@ -1,7 +1,7 @@
 /** Whether SQLite is there, before a process of the engine is started. */
 import { createRequire, isBuiltin } from 'node:module';
-import { EdgeError } from '../../quotas/errors.js';
-import { storageError, storageErrorCode } from '../../storage/files/storage-error.js';
+import { EdgeError } from '../quotas/errors.js';
+import { storageError, storageErrorCode } from '../storage/files/storage-error.js';
 import { BUILT_IN, SQLITE_PACKAGE } from './engine/sqlite.js';
 
 let isFound: boolean | undefined;

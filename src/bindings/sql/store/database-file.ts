@@ -4,16 +4,16 @@
  */
 import { detached, guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
-import type { JobHead, JobKind, JobReply } from '../engine/frames.js';
-import { SQL_LIMITS } from '../limits.js';
-import type { GroupPayload } from './lane.js';
-import { LaneEnded } from './lane.js';
-import type { GroupHooks, LaneOwner, LanePool } from './lane-pool.js';
+import type { GroupHead, JobHead, JobKind, JobReply, ReplyHead } from '../../../sqlite/engine/frames.js';
+import { SQL_LIMITS } from '../../../sqlite/limits.js';
+import type { SqliteCaller, SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
+import { SqliteEnded, type SqliteOwner, type SqliteProcess } from '../../../sqlite/pool/sqlite-process.js';
+import type { FileAnswer } from '../engine.js';
 
 /** The needs of a file from its owner. */
 export interface FileHost {
-  readonly pool: LanePool;
-  readonly owner: LaneOwner;
+  readonly pool: SqlitePool;
+  readonly owner: SqliteOwner;
   readonly path: string;
   /** The bytes that the file may have now. */
   allotted(): number;
@@ -37,14 +37,6 @@ export interface FileJob {
   readonly work: CallWork;
   /** The bounds of the caller's account. Only the host reads them, for its messages and checks. */
   readonly bounds?: unknown;
-}
-
-export interface FileAnswer {
-  /** JSON: results, or why SQLite has refused them. To be released. */
-  readonly text: Buffer;
-  readonly isFailure: boolean;
-  /** The bytes are no longer held. */
-  release(): void;
 }
 
 interface Waiting {
@@ -129,21 +121,45 @@ export class DatabaseFile {
     const group = new RunningGroup(this.#host);
     this.#running[mode] = group;
     try {
-      await this.#host.pool.run(
-        this.#host.owner,
-        () => group.begin(this.#takeGroup(mode), mode),
-        { onReply: (reply, payload) => this.#answer(group, reply, payload) },
-        group,
-      );
+      await this.#runIn(group, mode);
     } catch (error) {
       this.#ended(group, mode, error);
-    } finally {
-      group.finish();
-      this.#running[mode] = undefined;
     }
+    this.#running[mode] = undefined;
     // In the order in which they came.
     for (const waiting of group.again.reverse()) this.#again(waiting, mode, true);
     if (group.full.length > 0) await this.#grow(group.full, mode);
+  }
+
+  async #runIn(group: RunningGroup, mode: Mode): Promise<void> {
+    const { pool, owner, path } = this.#host;
+    const seat = await pool.enter(owner, group).catch((error: unknown) => {
+      // Jobs without a process fail.
+      group.begin(this.#takeGroup(mode), mode);
+      throw error;
+    });
+    try {
+      // Waiting jobs of the group come along.
+      const request = group.begin(this.#takeGroup(mode), mode);
+      if (request === undefined) return;
+      const { head, payload } = request;
+      const process = seat.start(path);
+      group.runsIn(process);
+      process.opened(path, 0);
+      await process.request(head, payload, (answer, bytes) => {
+        const { replies } = answer as ReplyHead; // our own process
+        let at = 0;
+        for (const reply of replies) {
+          this.#answer(group, reply, bytes.subarray(at, at + reply.bytes));
+          at += reply.bytes;
+        }
+        return group.isOver ? true : undefined;
+      });
+      if (process.isEnding) await process.ended;
+    } finally {
+      group.finish();
+      seat.leave();
+    }
   }
 
   #takeGroup(mode: Mode): Waiting[] {
@@ -235,7 +251,7 @@ export class DatabaseFile {
   /** The process has ended: the job that it ran is to blame, and the others can be run again, unless they were about to be on the disk. */
   #ended(group: RunningGroup, mode: Mode, error: unknown): void {
     const rest = group.takeAll();
-    if (!(error instanceof LaneEnded)) {
+    if (!(error instanceof SqliteEnded)) {
       for (const { waiting } of rest) this.#fail(waiting, error);
       return;
     }
@@ -271,10 +287,10 @@ function goneError(): Error {
 }
 
 /** The jobs that are in a process now. */
-class RunningGroup implements GroupHooks {
+class RunningGroup implements SqliteCaller {
   readonly #host: FileHost;
   #jobs: (Waiting | undefined)[] = [];
-  #stop: (() => void) | undefined;
+  #process: SqliteProcess | undefined;
   #answeredAt = 0;
   #limitMs: number = SQL_LIMITS.queryMs;
   readonly full: Waiting[] = [];
@@ -286,21 +302,29 @@ class RunningGroup implements GroupHooks {
     this.#host = host;
   }
 
-  begin(jobs: readonly Waiting[], mode: Mode): GroupPayload | undefined {
+  /** Whether each job has its answer. */
+  get isOver(): boolean {
+    return this.#jobs.every(waiting => waiting === undefined);
+  }
+
+  begin(
+    jobs: readonly Waiting[],
+    mode: Mode,
+  ): { readonly head: GroupHead; readonly payload: readonly Uint8Array[] } | undefined {
     if (jobs.length === 0) return undefined;
     this.#jobs = [...jobs];
     if (jobs.some(({ job }) => MAINTENANCE.has(job.kind))) this.#limitMs = SQL_LIMITS.maintenanceMs;
-    const head = {
+    const head: GroupHead = {
       path: this.#host.path,
-      mode: mode === 'write' ? ('write' as const) : ('read' as const),
+      mode: mode === 'write' ? 'write' : 'read',
       maxBytes: this.#host.allotted(),
       jobs: jobs.map(headOf),
     };
     return { head, payload: jobs.map(({ job }) => job.payload) };
   }
 
-  onBegin(stop: () => void): void {
-    this.#stop = stop;
+  runsIn(process: SqliteProcess): void {
+    this.#process = process;
     this.#answeredAt = performance.now();
   }
 
@@ -327,16 +351,17 @@ class RunningGroup implements GroupHooks {
   }
 
   finish(): void {
-    this.#stop = undefined;
+    this.#process = undefined;
   }
 
+  /** Ends its process, if that has not answered. */
   stop(): void {
-    this.#stop?.();
+    if (!this.isOver) this.#process?.stop();
   }
 
   endFor(why: FileFailure): void {
     this.why = why;
-    this.#stop?.();
+    this.stop();
   }
 
   /** Running jobs are charged meanwhile, to the first one without an answer: the host cannot see which of them runs. */

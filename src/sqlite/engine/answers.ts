@@ -1,6 +1,6 @@
 /** Gathers the answers of the process for the host. */
 import process from 'node:process';
-import { frame, type GroupHead, type JobReply, type ReplyHead } from './frames.js';
+import { frame, type JobReply, type ReplyHead } from './frames.js';
 import type { JobResult } from './run-jobs.js';
 import { write } from './serving.js';
 
@@ -9,15 +9,10 @@ const FLUSH_BYTES = 32 * 1024;
 
 /** The answers of a group that wait for being sent. */
 export class Answers {
-  readonly #group: number;
   #waiting: { readonly job: number; readonly result: JobResult; readonly ms: number; readonly bytes: Buffer }[] = [];
   #bytes = 0;
   #ms = 0;
   #usage = process.cpuUsage();
-
-  constructor({ group }: GroupHead) {
-    this.#group = group;
-  }
 
   get count(): number {
     return this.#waiting.length;
@@ -40,7 +35,7 @@ export class Answers {
       const reply: JobReply = { job, outcome, cpuUs: Math.ceil(ms * perMs), bytes: bytes.length };
       return isFailure ? { ...reply, isFailure } : reply;
     });
-    const head: ReplyHead = { group: this.#group, replies, ...(worn && { isWorn: true }) };
+    const head: ReplyHead = { replies, ...(worn && { isWorn: true }) };
     const payload = this.#waiting.map(({ bytes }) => bytes);
     this.#waiting = [];
     this.#bytes = 0;

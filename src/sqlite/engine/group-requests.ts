@@ -1,13 +1,13 @@
-/** The process of the engine: it runs jobs one after the other, and waits for the next one meanwhile. */
+/** Requests about SQL databases: the jobs of a group run one after the other, in connections that stay open for the next group. */
 import process from 'node:process';
 import { LRUCache } from 'lru-cache';
 import { SQL_LIMITS } from '../limits.js';
 import { Answers } from './answers.js';
 import { DatabaseConnection } from './connection.js';
-import { frame, type GroupHead, type JobRequestHead } from './frames.js';
+import type { GroupHead } from './frames.js';
 import { isQuick, type Job, runReading, runTogether, runWriting } from './run-jobs.js';
-import { NONE, running, serve, startWatch, write } from './serving.js';
-import { loadSqlite, type SqliteLibrary } from './sqlite.js';
+import { NONE, running } from './serving.js';
+import type { SqliteLibrary } from './sqlite.js';
 
 const OPEN_CONNECTIONS = 16;
 /** Above this part of the allowed memory, once it has released all that it can, the process ends between two groups. */
@@ -18,37 +18,23 @@ const connections = new LRUCache<string, DatabaseConnection>({
   dispose: connection => connection.close(),
 });
 
-startWatch();
-await begin();
-
-async function begin(): Promise<void> {
-  let library: SqliteLibrary;
-  try {
-    library = await loadSqlite();
-  } catch (error) {
-    write(frame({ fatal: error instanceof Error ? error.message : 'unknown' }, []));
-    process.exit(1);
-  }
-  serve((head, payload) => receive(library, head as JobRequestHead, payload)); // the host's
+export function closeConnections(path: string): void {
+  connections.delete(`read ${path}`);
+  connections.delete(`write ${path}`);
 }
 
-function receive(library: SqliteLibrary, head: JobRequestHead, payload: Buffer): void {
-  if ('close' in head) {
-    connections.delete(`read ${head.close}`);
-    connections.delete(`write ${head.close}`);
-    return;
-  }
+export function answerGroup(library: SqliteLibrary, group: GroupHead, payload: Buffer): void {
   const jobs: Job[] = [];
   let at = 0;
-  for (const job of head.jobs) {
-    jobs.push({ head: job, payload: payload.subarray(at, at + job.bytes) });
-    at += job.bytes;
+  for (const head of group.jobs) {
+    jobs.push({ head, payload: payload.subarray(at, at + head.bytes) });
+    at += head.bytes;
   }
-  runGroup(library, head, jobs);
+  runGroup(library, group, jobs);
 }
 
 function runGroup(library: SqliteLibrary, group: GroupHead, jobs: readonly Job[]): void {
-  const answers = new Answers(group);
+  const answers = new Answers();
   running[0] = 0;
   let connection: DatabaseConnection;
   try {

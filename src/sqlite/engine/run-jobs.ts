@@ -1,6 +1,7 @@
 /** The jobs of a group, in one connection: what each of them runs, and which run in one transaction. */
-import { SAME_SQL } from '../calls.js';
+
 import { SQL_LIMITS } from '../limits.js';
+import { SAME_SQL } from '../same-sql.js';
 import { type DatabaseConnection, NeedsOwnTransaction, NeedsWriter } from './connection.js';
 import type { JobHead, JobOutcome } from './frames.js';
 import { checkDatabase, copyDatabase, dumpDatabase, importText, verifyDatabase } from './maintenance.js';

@@ -1,6 +1,6 @@
-/** Messages between the host and a process with databases of objects, in the frames of bindings/sql/engine/frames.ts. Each request is answered, in order. */
+/** Messages about databases of objects, in the frames of frames.ts. Each request is answered, in order. */
 
-export type SqlRequest =
+export type ObjectRequest =
   /** Payload: its pages. Without any it is a new database. */
   | { readonly op: 'open'; readonly path: string }
   /** Payload: JSON of the text and its values. `layers`: the transactions within the batch that are open, by number. */
@@ -8,10 +8,9 @@ export type SqlRequest =
   /** Undoes all writes since the transaction of this number began; 0: everything that was not committed. */
   | { readonly op: 'rollback'; readonly path: string; readonly layer: number }
   /** The answer has the pages that have changed. */
-  | { readonly op: 'commit'; readonly path: string; readonly maxPages: number }
-  | { readonly op: 'close'; readonly path: string };
+  | { readonly op: 'commit'; readonly path: string; readonly maxPages: number };
 
-export interface SqlResponse {
+export interface ObjectResponse {
   /** Processor time, in microseconds. */
   readonly cpuUs: number;
   /** The size of the database, in pages. */

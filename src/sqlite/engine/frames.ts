@@ -14,7 +14,6 @@ export interface JobHead {
 }
 
 export interface GroupHead {
-  readonly group: number;
   readonly path: string;
   readonly mode: 'read' | 'write';
   /** The most that the database may have. */
@@ -22,12 +21,10 @@ export interface GroupHead {
   readonly jobs: readonly JobHead[];
 }
 
-/** Databases of which no connection may stay open. */
+/** A database that may not stay open; what it has not committed is gone. There is no answer. */
 export interface CloseHead {
   readonly close: string;
 }
-
-export type JobRequestHead = GroupHead | CloseHead;
 
 /**
  * How a job ended. `full`: the database needs more room. `writer`: it changes the database. `alone`: it is to be repeated by itself. `later`: it was not run,
@@ -49,12 +46,12 @@ export interface JobReply {
 
 /** Jobs of a group that have ended together. */
 export interface ReplyHead {
-  readonly group: number;
   readonly replies: readonly JobReply[];
-  /** The process keeps much memory: it is to have no other group. */
+  /** The process keeps much memory: it is to have no other request. */
   readonly isWorn?: true;
 }
 
+/** Why the process cannot work. */
 export interface FatalHead {
   readonly fatal: string;
 }

@@ -1,10 +1,10 @@
 /** The libraries of SQLite that the engine may use: the same values from each of them that is complete here, and why another one is refused. */
 import { join } from 'node:path';
 import test from 'ava';
-import { DatabaseConnection } from '../../../src/bindings/sql/engine/connection.js';
-import { BUILT_IN, loadSqlite, SQLITE_PACKAGE, type SqliteValue } from '../../../src/bindings/sql/engine/sqlite.js';
-import { replaceParameters, splitStatements } from '../../../src/bindings/sql/engine/statements.js';
-import { temporaryDirectory } from '../bucket/stores.js';
+import { DatabaseConnection } from '../../src/sqlite/engine/connection.js';
+import { BUILT_IN, loadSqlite, SQLITE_PACKAGE, type SqliteValue } from '../../src/sqlite/engine/sqlite.js';
+import { replaceParameters, splitStatements } from '../../src/sqlite/engine/statements.js';
+import { temporaryDirectory } from '../bindings/bucket/stores.js';
 
 const ROOM = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 /** Whose work ends when too much of it runs for long. */
 import test from 'ava';
-import { SlowWork } from '../../../../src/bindings/sql/lanes/slow-work.js';
+import { SlowWork } from '../../src/sqlite/pool/slow-work.js';
 
 function slowWork(): { add(account: object, name: string): void; readonly ended: string[]; leave(name: string): void } {
   const work = new SlowWork();

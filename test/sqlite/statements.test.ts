@@ -1,5 +1,5 @@
 import test from 'ava';
-import { eachStatement, splitStatements } from '../../../src/bindings/sql/engine/statements.js';
+import { eachStatement, splitStatements } from '../../src/sqlite/engine/statements.js';
 
 const texts = (sql: string): string[] => splitStatements(sql).map(({ text }) => text);
 

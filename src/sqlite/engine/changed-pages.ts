@@ -3,7 +3,7 @@
  * file of a database is only where SQLite has them while it works. The format of the log: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
  */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
-import { PAGE_BYTES } from '../messages.js';
+import { PAGE_BYTES } from './object-messages.js';
 
 const LOG_HEAD_BYTES = 32;
 const FRAME_HEAD_BYTES = 24;

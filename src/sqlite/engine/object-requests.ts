@@ -1,27 +1,22 @@
-/** A process with databases of objects: it answers requests one after the other. */
+/** Requests about databases of objects: each is answered before the next one is read. */
 import process from 'node:process';
-import { frame } from '../../../sql/engine/frames.js';
-import { malformedCall, parameterOf } from '../../../sql/engine/parameters.js';
-import { NONE, running, serve, startWatch, write } from '../../../sql/engine/serving.js';
-import { loadSqlite, type SqliteLibrary, type SqliteValue } from '../../../sql/engine/sqlite.js';
-import { sqliteText } from '../../../sql/engine/sqlite-errors.js';
-import { PAGE_RECORD_BYTES, type SqlRequest, type SqlResponse } from '../messages.js';
+import { frame } from './frames.js';
 import { type CommittedPages, ObjectDatabase } from './object-database.js';
+import { type ObjectRequest, type ObjectResponse, PAGE_RECORD_BYTES } from './object-messages.js';
+import { malformedCall, parameterOf } from './parameters.js';
+import { NONE, running, write } from './serving.js';
+import type { SqliteLibrary, SqliteValue } from './sqlite.js';
+import { sqliteText } from './sqlite-errors.js';
 
 const open = new Map<string, ObjectDatabase>();
 
-startWatch();
-await begin();
-
-async function begin(): Promise<void> {
-  let library: SqliteLibrary | undefined;
-  let failure = '';
+export function closeObject(path: string): void {
   try {
-    library = await loadSqlite();
-  } catch (error) {
-    failure = error instanceof Error ? error.message : 'unknown';
+    open.get(path)?.close();
+  } catch {
+    // Its files go with the folder of the process.
   }
-  serve((head, payload) => receive(library, failure, head as SqlRequest, payload)); // the host's
+  open.delete(path);
 }
 
 interface Answer {
@@ -30,15 +25,15 @@ interface Answer {
   readonly isLost?: true;
 }
 
-function receive(library: SqliteLibrary | undefined, failure: string, request: SqlRequest, payload: Buffer): void {
+export function answerObject(library: SqliteLibrary, request: ObjectRequest, payload: Buffer): void {
   const begun = process.cpuUsage();
   running[0] = 0;
-  const answer = library === undefined ? failed(failure) : answerOf(library, request, payload);
+  const answer = answerOf(library, request, payload);
   running[0] = NONE;
   const { user, system } = process.cpuUsage(begun);
   const database = open.get(request.path);
   const { payload: parts, ...flags } = answer;
-  const head: SqlResponse = {
+  const head: ObjectResponse = {
     cpuUs: user + system,
     pages: database?.pages ?? 0,
     isDirty: database?.isDirty ?? false,
@@ -47,13 +42,12 @@ function receive(library: SqliteLibrary | undefined, failure: string, request: S
   write(frame(head, parts));
 }
 
-function answerOf(library: SqliteLibrary, request: SqlRequest, payload: Buffer): Answer {
+function answerOf(library: SqliteLibrary, request: ObjectRequest, payload: Buffer): Answer {
   let sql = '';
   try {
-    if (request.op === 'open' || request.op === 'close') {
-      open.get(request.path)?.close();
-      open.delete(request.path);
-      if (request.op === 'open') open.set(request.path, new ObjectDatabase(library, request.path, payload));
+    if (request.op === 'open') {
+      closeObject(request.path);
+      open.set(request.path, new ObjectDatabase(library, request.path, payload));
       return { payload: [] };
     }
     const database = open.get(request.path);
@@ -73,14 +67,11 @@ function answerOf(library: SqliteLibrary, request: SqlRequest, payload: Buffer):
   } catch (error) {
     const database = open.get(request.path);
     return {
-      ...failed(sqliteText(error, sql, database?.refusal)),
+      payload: [Buffer.from(sqliteText(error, sql, database?.refusal))],
+      isFailure: true,
       ...(database?.isWhole === false && { isLost: true }),
     };
   }
-}
-
-function failed(text: string): Answer {
-  return { payload: [Buffer.from(text)], isFailure: true };
 }
 
 /** The number of pages, then those that have changed; nothing when none has. */

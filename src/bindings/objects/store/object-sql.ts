@@ -4,16 +4,23 @@
  *     clean --a text that writes--> dirty, in a process of its own --commit--> clean, and the pages that have changed go to the storage
  *     dirty --rollback, a failure, another user of the object, 30 seconds--> clean, without what was written
  */
+import { join } from 'node:path';
 import { EdgeError } from '../../../quotas/errors.js';
 import { detached, guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
-import { unavailable } from '../../sql/library.js';
-import { SQL_LIMITS } from '../../sql/limits.js';
+import {
+  type ObjectRequest,
+  type ObjectResponse,
+  PAGE_BYTES,
+  PAGE_RECORD_BYTES,
+} from '../../../sqlite/engine/object-messages.js';
+import { unavailable } from '../../../sqlite/library.js';
+import { SQL_LIMITS } from '../../../sqlite/limits.js';
+import { type SqliteCaller, SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
+import { SqliteEnded, type SqliteOwner, type SqliteProcess } from '../../../sqlite/pool/sqlite-process.js';
+import type { ProcessWalls } from '../../../storage/process-walls.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
-import { PAGE_BYTES, PAGE_RECORD_BYTES, type SqlRequest } from './messages.js';
-import type { SqlOwner, SqlPool, SqlSeat } from './sql-pool.js';
-import { type SqlProcess, type SqlProcessAnswer, SqlProcessEnded } from './sql-process.js';
 
 /** The changes of a commit. */
 export interface PageChanges {
@@ -44,14 +51,13 @@ export interface ObjectSqlResult {
 }
 
 export interface ObjectSqlParts {
-  readonly pool: () => SqlPool;
+  readonly pool: () => SqlitePool;
   /** The account in the queues. */
-  readonly owner: SqlOwner;
+  readonly owner: SqliteOwner;
   /** The pages that the storage has, when all earlier writes are there. To be released. */
   readonly load: (work: CallWork) => Promise<{ readonly records: Uint8Array; release(): void }>;
 }
 
-const TICK_MS = 50;
 /** Longer work is charged while it runs, by the clock. */
 const UNCHARGED_MS = 500;
 /** A query whose caller is gone ends after this long. */
@@ -60,16 +66,40 @@ const ABANDONED_MS = 250;
 const FORGOTTEN_MS = 30_000;
 const MAX_COMMIT_PAGES = OBJECT_STORAGE_LIMITS.sqlCommitBytes / PAGE_BYTES;
 
+/** The folder for files of open databases, inside the storage directory. */
+const FOLDER = 'objects-sql';
+const MAX_WAITING = 4096;
+
+/** The processes for the databases of objects. @param storage its directory. @default a temporary one of the system */
+export function objectPool(storage: string | undefined, walls?: ProcessWalls): SqlitePool {
+  const parent = storage === undefined ? undefined : join(storage, FOLDER);
+  return new SqlitePool({ task: 'run SQL of objects', maxWaiting: MAX_WAITING, isSlowCounted: false, parent }, walls);
+}
+
+/** A request that a process runs. */
+interface Running {
+  readonly caller: SqlCaller;
+  readonly began: number;
+  chargedMs: number;
+  isTooLong: boolean;
+}
+
+interface Answer {
+  readonly head: ObjectResponse;
+  readonly payload: Buffer;
+}
+
 export class ObjectSql {
   readonly #parts: ObjectSqlParts;
   #last: Promise<unknown> = Promise.resolve();
   /** Where it is open. */
-  #process: SqlProcess | undefined;
+  #process: SqliteProcess | undefined;
   #path = '';
   /** The deletion of everything since which it is open. */
   #cleared = 0;
   /** Something is written that is not committed. */
-  #seat: SqlSeat | undefined;
+  #seat: Seat | undefined;
+  #running: Running | undefined;
   #isDirty = false;
   /** Uncommitted writes are lost, and their writer does not know. */
   #lost: EdgeError | undefined;
@@ -78,6 +108,14 @@ export class ObjectSql {
   #tasks = 0;
   /** The last write of the object that its database is a part of. */
   #written: Promise<unknown> = Promise.resolve();
+
+  readonly #caller: SqliteCaller = {
+    onTick: now => this.#tick(now),
+    onOverload: () => {
+      this.#isOverloaded = true;
+      this.#seat?.process.stop();
+    },
+  };
 
   constructor(parts: ObjectSqlParts) {
     this.#parts = parts;
@@ -96,7 +134,7 @@ export class ObjectSql {
       try {
         await this.#open(seat, text, caller);
         const { payload, layers } = text;
-        const head: SqlRequest = { op: 'exec', path: this.#path, layers, maxBytes: OBJECT_STORAGE_LIMITS.sqlBytes };
+        const head: ObjectRequest = { op: 'exec', path: this.#path, layers, maxBytes: OBJECT_STORAGE_LIMITS.sqlBytes };
         const answer = await this.#run(seat, head, payload, caller);
         if (answer.head.isLost === true) throw lost('an error of SQLite has undone it');
         const { isDirty, isFailure = false } = answer.head;
@@ -138,7 +176,7 @@ export class ObjectSql {
       if (this.#lost !== undefined) throw this.#lost;
       if (seat === undefined) throw lost('there is nothing to commit');
       try {
-        const request: SqlRequest = { op: 'commit', path: this.#path, maxPages: MAX_COMMIT_PAGES };
+        const request: ObjectRequest = { op: 'commit', path: this.#path, maxPages: MAX_COMMIT_PAGES };
         const { head, payload } = await this.#run(seat, request, undefined, caller);
         if (head.isFailure === true) throw new EdgeError('EDGE_OBJECT_RESET', `Cannot commit: ${payload.toString()}`);
         this.#isDirty = false;
@@ -173,22 +211,20 @@ export class ObjectSql {
     return result;
   }
 
-  async #enter({ signal }: SqlCaller): Promise<SqlSeat> {
+  async #enter({ signal }: SqlCaller): Promise<Seat> {
     if (this.#seat !== undefined) return this.#seat;
     this.#isOverloaded = false;
-    const seat = await this.#parts.pool().take(
-      this.#parts.owner,
-      this.#process,
-      () => {
-        this.#isOverloaded = true;
-      },
-      signal,
-    );
-    this.#seat = seat;
-    return seat;
+    const seat = await this.#parts.pool().enter(this.#parts.owner, this.#caller, signal);
+    try {
+      this.#seat = { process: seat.start(this.#path), leave: () => seat.leave() };
+      return this.#seat;
+    } catch (error) {
+      seat.leave();
+      throw error;
+    }
   }
 
-  async #open(seat: SqlSeat, { cleared }: SqlText, { work }: SqlCaller): Promise<void> {
+  async #open(seat: Seat, { cleared }: SqlText, { work }: SqlCaller): Promise<void> {
     const { process } = seat;
     if (this.#process !== process || (cleared > 0 && cleared !== this.#cleared)) {
       this.#close();
@@ -199,76 +235,79 @@ export class ObjectSql {
       await this.#written;
       const loaded = cleared > 0 ? undefined : await this.#parts.load(work);
       try {
-        const { head, payload } = await process.request({ op: 'open', path }, ...(loaded ? [loaded.records] : []));
+        const { head, payload } = await ask(process, { op: 'open', path }, loaded?.records);
         work.charge(head.cpuUs / 1000);
         if (head.isFailure === true) throw unavailable(payload.toString());
         process.opened(path, head.pages * PAGE_BYTES, this.#closed(process));
       } catch (error) {
-        throw error instanceof SqlProcessEnded ? this.#failure(error, undefined) : error;
+        throw this.#failure(error, false);
       } finally {
         loaded?.release();
       }
     }
   }
 
-  #closed(process: SqlProcess): () => void {
+  #closed(process: SqliteProcess): () => void {
     const path = this.#path;
     return () => {
       if (this.#process === process && this.#path === path) this.#process = undefined;
     };
   }
 
-  /** Runs one request, and ends the process when it takes too long or its caller is gone. */
   async #run(
-    { process }: SqlSeat,
-    head: SqlRequest,
+    { process }: Seat,
+    head: ObjectRequest,
     payload: Uint8Array | undefined,
-    { work, signal }: SqlCaller,
-  ): Promise<SqlProcessAnswer> {
+    caller: SqlCaller,
+  ): Promise<Answer> {
     clearTimeout(this.#forgetting);
-    const began = performance.now();
-    let chargedMs = 0;
-    let isTooLong = false;
-    const timer = setInterval(
-      guarded(() => {
-        const runningMs = performance.now() - began;
-        const more = runningMs - UNCHARGED_MS - chargedMs;
-        if (more > 0) {
-          work.charge(more);
-          chargedMs += more;
-        }
-        isTooLong = runningMs > SQL_LIMITS.queryMs;
-        if (isTooLong || (signal.aborted && runningMs > ABANDONED_MS)) process.stop();
-      }),
-      TICK_MS,
-    );
-    timer.unref();
+    const { work } = caller;
+    const running: Running = { caller, began: performance.now(), chargedMs: 0, isTooLong: false };
+    this.#running = running;
     try {
-      const answer = await process.request(head, ...(payload === undefined ? [] : [payload]));
+      const answer = await ask(process, head, payload);
       work.charge(
-        Math.max(0, answer.head.cpuUs / 1000 - chargedMs) + costOf(answer.payload.length, HOST_COSTS.movedMbMs),
+        Math.max(0, answer.head.cpuUs / 1000 - running.chargedMs) + costOf(answer.payload.length, HOST_COSTS.movedMbMs),
       );
       return answer;
     } catch (error) {
-      work.charge(Math.max(0, performance.now() - began - chargedMs));
-      throw this.#failure(error, isTooLong ? SQL_LIMITS.queryMs : undefined);
+      work.charge(Math.max(0, performance.now() - running.began - running.chargedMs));
+      throw this.#failure(error, running.isTooLong);
     } finally {
-      clearInterval(timer);
+      this.#running = undefined;
     }
   }
 
-  #failure(error: unknown, limitMs: number | undefined): unknown {
-    if (!(error instanceof SqlProcessEnded)) return error;
-    if (limitMs !== undefined)
-      return new EdgeError('EDGE_LIMIT_EXCEEDED', `The statement was ended: it took longer than ${limitMs / 1000} s`);
-    if (error.isOutOfMemory)
+  /** Charges the request that runs, and ends its process when it takes too long or its caller is gone. */
+  #tick(now: number): void {
+    const running = this.#running;
+    if (running === undefined) return;
+    const { work, signal } = running.caller;
+    const runningMs = now - running.began;
+    const more = runningMs - UNCHARGED_MS - running.chargedMs;
+    if (more > 0) {
+      work.charge(more);
+      running.chargedMs += more;
+    }
+    running.isTooLong = runningMs > SQL_LIMITS.queryMs;
+    if (running.isTooLong || (signal.aborted && runningMs > ABANDONED_MS)) this.#seat?.process.stop();
+  }
+
+  #failure(error: unknown, isTooLong: boolean): unknown {
+    if (!(error instanceof SqliteEnded)) return error;
+    const { reason, text } = error.end;
+    if (reason === 'unavailable') return unavailable(`${text}`);
+    const limit = SQL_LIMITS.queryMs / 1000;
+    if (isTooLong)
+      return new EdgeError('EDGE_LIMIT_EXCEEDED', `The statement was ended: it took longer than ${limit} s`);
+    if (reason === 'memory')
       return new EdgeError('EDGE_LIMIT_EXCEEDED', 'The statement was ended: it took too much memory');
     if (this.#isOverloaded)
       return new EdgeError('EDGE_OVERLOADED', 'The statement was ended: too many take long at the same time');
     return lost('the process that had it has ended');
   }
 
-  #keep(seat: SqlSeat): void {
+  #keep(seat: Seat): void {
     clearTimeout(this.#forgetting);
     this.#forgetting = setTimeout(
       guarded(() => {
@@ -302,6 +341,19 @@ export class ObjectSql {
     this.#close();
     this.#leave();
   }
+}
+
+interface Seat {
+  readonly process: SqliteProcess;
+  readonly leave: () => void;
+}
+
+/** Rejects with SqliteEnded. */
+function ask(process: SqliteProcess, head: ObjectRequest, payload?: Uint8Array): Promise<Answer> {
+  return process.request(head, payload === undefined ? [] : [payload], (answer, bytes) => ({
+    head: answer as ObjectResponse, // our own process
+    payload: bytes,
+  }));
 }
 
 function lost(why: string): EdgeError {
