@@ -12,7 +12,7 @@ import type { FunctionStore } from './state/function-store.js';
 import type { RecordChange } from './state/records.js';
 import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal, Tokens } from './state/tokens.js';
-import type { QueryValues } from './validator.js';
+import type { QueryValues, Schemas } from './validator.js';
 import type { CompressionSettings } from './zone-compression.js';
 import type { ZoneOwners } from './zone-owners.js';
 import type { ZoneSettings } from './zone-settings.js';
@@ -26,6 +26,8 @@ export interface ManagementParts {
   readonly functions: FunctionPort;
   readonly functionStore: FunctionStore;
   readonly bindings: BindingRegistry;
+  /** The named schemas of the API. */
+  readonly schemas: Schemas;
   /** Returns the directory of an account that `FunctionPort.hasAccount` knows. */
   readonly directoryOf: DirectoryOf;
   readonly limits: ManagementLimits;

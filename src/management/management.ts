@@ -25,7 +25,7 @@ import type { FamilyHandlers, FunctionPort } from './ports.js';
 import { RATE_LIMIT_DEFAULTS, type RateLimitOptions } from './rate-limit-options.js';
 import { RateLimits } from './rate-limits.js';
 import type { ApiRoute } from './route.js';
-import { allRoutes } from './routes.js';
+import { allRoutes, schemasOf } from './routes.js';
 import { AuditLog } from './state/audit-log.js';
 import { FollowChanges } from './state/follow-changes.js';
 import { FunctionStore } from './state/function-store.js';
@@ -142,6 +142,7 @@ export function createManagement(options: ManagementOptions): Management {
   const limits = resolveLimits(options.limits);
   const schedule = new Schedule(options.schedule);
   const routes = allRoutes(schedule);
+  const schemas = schemasOf(bindings);
   const stores = new Stores(options.storage, options.locks);
   const tokens = new Tokens(options.tokens ?? [], stores.tokens);
   const audit = new AuditLog(stores.audit);
@@ -178,6 +179,7 @@ export function createManagement(options: ManagementOptions): Management {
     functions: options.functions,
     functionStore,
     bindings,
+    schemas,
     directoryOf: options.directoryOf,
     limits,
     zoneOwners,
@@ -241,7 +243,7 @@ export function createManagement(options: ManagementOptions): Management {
   /** Differs only by which rows are over, so there are no more texts than dates. */
   function documentText(at: number): string {
     const key = schedule.rows.map(row => (isFinished(row, at) ? '1' : '0')).join('');
-    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ bindings, routes, schedule, basePath, at }));
+    const text = documents.get(key) ?? JSON.stringify(openapiDocument({ schemas, routes, schedule, basePath, at }));
     documents.set(key, text);
     return text;
   }

@@ -1,15 +1,16 @@
 /** The OpenAPI 3.1 document of the API on a date, made from the tables of routes, schemas, parameters and deprecations. */
 
-import type { BindingRegistry } from '../bindings/registry.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
 import { endsRoutes, isFinished, type Schedule, type ScheduledRow } from './deprecations/deprecation-timeline.js';
+import { FUNCTION_METADATA } from './function-schemas.js';
 import { parameterSchema } from './http/parameters.js';
 import { parameterOf, splitPath } from './http/path-table.js';
 import { type ApiRoute, pageParameters } from './route.js';
-import { schemasOf } from './schemas.js';
+import { ERROR, FAILURE, PAGE_INFO, ref } from './schemas.js';
+import type { Schemas } from './validator.js';
 
 export interface DocumentOptions {
-  readonly bindings: BindingRegistry;
+  readonly schemas: Schemas;
   readonly routes: readonly ApiRoute[];
   readonly schedule: Schedule;
   readonly basePath: string;
@@ -17,10 +18,9 @@ export interface DocumentOptions {
   readonly at: number;
 }
 
-const ref = (name: string): JsonSchema => ({ $ref: `#/components/schemas/${name}` });
 const json = (schema: JsonSchema): JsonSchema => ({ 'application/json': { schema } });
 
-export function openapiDocument({ bindings, routes, schedule, basePath, at }: DocumentOptions): JsonSchema {
+export function openapiDocument({ schemas, routes, schedule, basePath, at }: DocumentOptions): JsonSchema {
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes) {
     const path = route.path.replace('...}', '}');
@@ -43,7 +43,7 @@ export function openapiDocument({ bindings, routes, schedule, basePath, at }: Do
     paths,
     components: {
       securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'An API token of an account' } },
-      schemas: schemasOf(bindings),
+      schemas,
     },
   };
 }
@@ -100,7 +100,7 @@ function requestBody(route: ApiRoute): JsonSchema {
   if (route.body !== 'upload') return { requestBody: { required: true, content: json(ref(route.body)) } };
   const schema = {
     type: 'object',
-    properties: { metadata: ref('FunctionMetadata') },
+    properties: { metadata: ref(FUNCTION_METADATA) },
     required: ['metadata'],
     additionalProperties: { type: 'string', description: 'A module: a file part named as the module' },
   };
@@ -109,7 +109,7 @@ function requestBody(route: ApiRoute): JsonSchema {
 }
 
 function responses(route: ApiRoute): JsonSchema {
-  const failure = { default: { description: 'An error', content: json(ref('Failure')) } };
+  const failure = { default: { description: 'An error', content: json(ref(FAILURE)) } };
   const { answer } = route;
   switch (answer.kind) {
     case 'one':
@@ -124,7 +124,7 @@ function responses(route: ApiRoute): JsonSchema {
 }
 
 function gone(): JsonSchema {
-  return { 410: { description: 'Gone', content: json(ref('Failure')) } };
+  return { 410: { description: 'Gone', content: json(ref(FAILURE)) } };
 }
 
 function ok(schema: JsonSchema): JsonSchema {
@@ -136,11 +136,11 @@ function envelope(result: JsonSchema, paged = false): JsonSchema {
     result,
     success: { const: true },
     errors: { type: 'array', maxItems: 0 },
-    messages: { type: 'array', items: ref('Error') },
+    messages: { type: 'array', items: ref(ERROR) },
   };
   return {
     type: 'object',
-    properties: paged ? { ...base, result_info: ref('PageInfo') } : base,
+    properties: paged ? { ...base, result_info: ref(PAGE_INFO) } : base,
     required: ['result', 'success', 'errors', 'messages', ...(paged ? ['result_info'] : [])],
     additionalProperties: false,
   };

@@ -41,9 +41,6 @@ export interface PipelineParts {
 /** The principal of requests to public routes. */
 const NOBODY: Principal = { tokenId: 'none', tokenName: 'none', account: '', permissions: new Set(), expiresOn: null };
 
-/** Bodies that are not JSON: their handlers read them. */
-const UNREAD_BODIES: ReadonlySet<string> = new Set(['upload', 'bytes', 'any']);
-
 const DATE_HEADER = 'edge-api-date';
 const DAY_MS = 86_400_000;
 
@@ -127,7 +124,7 @@ export class Pipeline {
       return new Response(answered.body, { status: answered.status, statusText: answered.statusText, headers });
     }
     const { bodyBytes, bodyMs } = services.limits;
-    const readsJson = route.body !== null && route.readsBody !== true && !UNREAD_BODIES.has(route.body);
+    const readsJson = route.body !== null && route.readsBody !== true && typeof route.body !== 'string';
     const body = readsJson ? await readJson(request, bodyBytes, bodyMs) : undefined;
     const reply = await route.handler.run(context, body);
     return respond(request, route, scheduled, reply, status, this.#parts.given);

@@ -1,25 +1,39 @@
-/** One row of the table of routes. */
+/** One row of the table of routes, and the module of a resource, which has some of them. */
 
 import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { Context } from './context.js';
 import type { FamilyId, Method } from './deprecations/deprecations.js';
-import type { Reply } from './http/envelope.js';
-import { ApiError } from './http/envelope.js';
+import { ApiError, type Reply } from './http/envelope.js';
 import type { Permission } from './permissions.js';
-import type { Bodies, BodyName, ResultName } from './schemas.js';
+import type { NamedSchema } from './schemas.js';
 import { isBody, problems } from './validator.js';
 
 /** `public` asks for no token, `token` for any that is valid. */
 export type Access = Permission | 'public' | 'token';
 
+interface OneAnswer<T = unknown> {
+  readonly kind: 'one';
+  readonly schema: NamedSchema<T>;
+  readonly status: 200 | 201;
+}
+
+interface ListAnswer<T = unknown> {
+  readonly kind: 'list';
+  readonly schema: NamedSchema<T>;
+  /** The subjects of the query and of `result_info`. */
+  readonly paged: 'pages' | 'cursor' | 'no';
+}
+
 export type Answer =
-  | { readonly kind: 'one'; readonly schema: ResultName; readonly status: 200 | 201 }
-  /** `paged` is what the query and `result_info` are about. */
-  | { readonly kind: 'list'; readonly schema: ResultName; readonly paged: 'pages' | 'cursor' | 'no' }
+  | OneAnswer
+  | ListAnswer
   /** A body without envelope. */
   | { readonly kind: 'raw'; readonly mediaType: string }
   /** Any result of the owner's handler. */
   | { readonly kind: 'family' };
+
+/** The result that a handler returns for the answer. */
+type ResultOf<A> = A extends OneAnswer<infer T> ? T : A extends ListAnswer<infer T> ? readonly T[] : null;
 
 export interface ApiRoute {
   readonly method: Method;
@@ -29,13 +43,20 @@ export interface ApiRoute {
   readonly id: string;
   readonly access: Access;
   readonly summary: string;
-  /** Parameters of the query besides the ones in `answer`, with their schemas. */
+  /** Parameters of the query besides the ones of `answer`, with their schemas. */
   readonly query: Readonly<Record<string, JsonSchema>>;
-  readonly body: BodyName | 'upload' | 'bytes' | 'any' | null;
+  readonly body: NamedSchema | 'upload' | 'bytes' | 'any' | null;
   /** The handler reads a body of JSON by itself, element by element. */
   readonly readsBody?: true;
   readonly answer: Answer;
   readonly handler: Handler;
+}
+
+/** The module of a resource. */
+export interface Resource {
+  readonly routes: readonly ApiRoute[];
+  /** Schemas that the document has besides the schemas of its routes. */
+  readonly schemas?: readonly NamedSchema[];
 }
 
 export type Handler =
@@ -43,29 +64,46 @@ export type Handler =
   /** `route` is the pattern that the owner's handler receives. */
   | { readonly kind: 'family'; readonly family: FamilyId; readonly route: string };
 
-interface Spec extends Pick<ApiRoute, 'method' | 'path' | 'id' | 'access' | 'summary' | 'answer'> {
-  readonly query?: ApiRoute['query'];
+export const ZONE_PATH = '/zones/{zone_id}';
+export const ACCOUNT_PATH = '/accounts/{account_id}';
+export const FUNCTION_PATH = `${ACCOUNT_PATH}/functions/{function_name}`;
+
+export function one<T>(schema: NamedSchema<T>): OneAnswer<T> {
+  return { kind: 'one', schema, status: 200 };
 }
 
-/** A route without a body, or one whose handler reads an upload or bytes itself. */
-export function route(
-  spec: Spec,
-  run: (context: Context) => Promise<Reply>,
+export function created<T>(schema: NamedSchema<T>): OneAnswer<T> {
+  return { kind: 'one', schema, status: 201 };
+}
+
+export function many<T>(schema: NamedSchema<T>, paged: ListAnswer['paged'] = 'pages'): ListAnswer<T> {
+  return { kind: 'list', schema, paged };
+}
+
+interface Spec<A> extends Pick<ApiRoute, 'method' | 'path' | 'id' | 'access' | 'summary'> {
+  readonly query?: ApiRoute['query'];
+  readonly answer: A;
+}
+
+/** A route without a body, or one whose handler reads an upload or bytes itself. The handler does not compile unless its result is what the answer says. */
+export function route<A extends Answer>(
+  spec: Spec<A>,
+  run: (context: Context) => Promise<Reply<ResultOf<A>>>,
   body: 'upload' | 'bytes' | null = null,
 ): ApiRoute {
   return { query: {}, ...spec, body, handler: { kind: 'resource', run } };
 }
 
 /** A route with a body of JSON, which reaches the handler only when it fits the schema. */
-export function routeWithBody<N extends BodyName>(
-  spec: Spec,
-  schema: N,
-  run: (context: Context, body: Bodies[N]) => Promise<Reply>,
+export function routeWithBody<A extends Answer, T>(
+  spec: Spec<A>,
+  schema: NamedSchema<T>,
+  run: (context: Context, body: T) => Promise<Reply<ResultOf<A>>>,
 ): ApiRoute {
   const checked = async (context: Context, body: unknown): Promise<Reply> => {
-    const { bindings } = context.services;
-    if (!isBody(schema, body, bindings)) {
-      const [problem = 'it does not fit'] = problems(schema, body, bindings);
+    const { schemas } = context.services;
+    if (!isBody(schemas, schema, body)) {
+      const [problem = 'it does not fit'] = problems(schemas, schema, body);
       throw new ApiError('BODY_INVALID', problem);
     }
     return run(context, body);
@@ -74,7 +112,11 @@ export function routeWithBody<N extends BodyName>(
 }
 
 /** A route with a body of JSON that may be long: its handler reads and checks it. */
-export function routeWithLongBody(spec: Spec, schema: BodyName, run: (context: Context) => Promise<Reply>): ApiRoute {
+export function routeWithLongBody<A extends Answer>(
+  spec: Spec<A>,
+  schema: NamedSchema,
+  run: (context: Context) => Promise<Reply<ResultOf<A>>>,
+): ApiRoute {
   return { query: {}, ...spec, body: schema, readsBody: true, handler: { kind: 'resource', run } };
 }
 

@@ -1,13 +1,12 @@
 /** Reads the multipart body of an upload: a part `metadata` (JSON) and one part for each module, named as the module. */
 
-import type { BindingRegistry } from '../bindings/registry.js';
+import { type Binding, FUNCTION_METADATA, type FunctionMetadata, isSecret } from './function-schemas.js';
 import { parseJson } from './http/body.js';
 import { ApiError } from './http/envelope.js';
 import type { MultipartPart } from './http/multipart.js';
 import type { FunctionModule, ModuleType } from './ports.js';
-import { type Binding, type FunctionMetadata, isSecret } from './schemas.js';
 import type { Configuration, Upload } from './state/function-store.js';
-import { isBody, problems } from './validator.js';
+import { isBody, problems, type Schemas } from './validator.js';
 
 /** Media types of parts, as tools of the field send them. */
 const MODULE_TYPES: Readonly<Record<string, ModuleType>> = {
@@ -33,12 +32,8 @@ export interface ParsedUpload extends Upload {
  * @param metadataBytes the most that the metadata may have: it is parsed in one piece
  * @throws ApiError UPLOAD_INVALID, BODY_INVALID, BODY_TOO_LARGE, BAD_JSON, NOT_SUPPORTED
  */
-export function parseUpload(
-  parts: readonly MultipartPart[],
-  metadataBytes: number,
-  registry: BindingRegistry,
-): ParsedUpload {
-  const metadata = readMetadata(parts, metadataBytes, registry);
+export function parseUpload(parts: readonly MultipartPart[], metadataBytes: number, schemas: Schemas): ParsedUpload {
+  const metadata = readMetadata(parts, metadataBytes, schemas);
   const modules: FunctionModule[] = [];
   const main = metadata.main_module ?? metadata.body_part ?? '';
   const isScript = metadata.main_module === undefined;
@@ -127,7 +122,7 @@ function configurationOf(metadata: FunctionMetadata, bindings: Configuration['bi
   };
 }
 
-function readMetadata(parts: readonly MultipartPart[], mostBytes: number, registry: BindingRegistry): FunctionMetadata {
+function readMetadata(parts: readonly MultipartPart[], mostBytes: number, schemas: Schemas): FunctionMetadata {
   const [part, second] = parts.filter(({ name }) => name === METADATA);
   if (part === undefined) throw new ApiError('UPLOAD_INVALID', 'The upload must have a part "metadata" of JSON');
   if (second !== undefined) throw new ApiError('UPLOAD_INVALID', 'The upload has two parts "metadata"');
@@ -139,8 +134,8 @@ function readMetadata(parts: readonly MultipartPart[], mostBytes: number, regist
     );
   }
   const metadata = parseJson(part.bytes);
-  if (!isBody('FunctionMetadata', metadata, registry)) {
-    const [problem = 'it does not fit its schema'] = problems('FunctionMetadata', metadata, registry);
+  if (!isBody(schemas, FUNCTION_METADATA, metadata)) {
+    const [problem = 'it does not fit its schema'] = problems(schemas, FUNCTION_METADATA, metadata);
     throw new ApiError('BODY_INVALID', `metadata: ${problem}`);
   }
   return metadata;

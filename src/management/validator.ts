@@ -1,12 +1,11 @@
 /** Ajv over the table of schemas: one answer for a body that fits, a list of places and reasons for one that does not. */
 
 import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
-import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import { makeAjv } from '../quotas/schema/check.js';
 import { complaintOf, type KeyPath, sentence, type Wording } from '../quotas/schema/complaint.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { UsageBy } from '../usage/usage-query.js';
-import { type Bodies, type BodyName, schemasOf } from './schemas.js';
+import type { NamedSchema } from './schemas.js';
 
 const DOCUMENT = 'https://edgehost.invalid/openapi.json';
 
@@ -39,31 +38,24 @@ const QUERY: Wording = {
   member: 'parameter',
 };
 
-/**
- * By the bindings that there are, and by the name of the schema. Made when the first body comes: compiling takes some milliseconds, and not
- * every host has a management API.
- */
-const documents = new WeakMap<
-  BindingRegistry,
-  { readonly ajv: Ajv2020; readonly compiled: Map<string, ValidateFunction> }
->();
+/** Schemas by name, which may refer to each other as in the document. */
+export type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** Made when the first body comes: compiling takes some milliseconds, and not every host has a management API. */
+const documents = new WeakMap<Schemas, { readonly ajv: Ajv2020; readonly compiled: Map<string, ValidateFunction> }>();
 let queryAjv: Ajv2020 | undefined;
 let ownersAjv: Ajv2020 | undefined;
 /** By the text of the schema; only the schemas in the table of routes are in it. */
 const compiledQueries = new Map<string, ValidateFunction<QueryValues>>();
 
 /** The reasons why a value is not what the schema says, each with the place it is about; empty when it is. */
-export function problems(schema: string, value: unknown, bindings: BindingRegistry = REGISTRY): string[] {
-  const validate = validatorOf(schema, bindings);
+export function problems(schemas: Schemas, { name }: NamedSchema, value: unknown): string[] {
+  const validate = validatorOf(schemas, name);
   return validate(value) ? [] : [problemOf(validate.errors, BODY)];
 }
 
-export function isBody<N extends BodyName>(
-  name: N,
-  value: unknown,
-  bindings: BindingRegistry = REGISTRY,
-): value is Bodies[N] {
-  return validatorOf(name, bindings)(value);
+export function isBody<T>(schemas: Schemas, { name }: NamedSchema<T>, value: unknown): value is T {
+  return validatorOf(schemas, name)(value);
 }
 
 /** A validator of query parameters; it turns text into numbers and fills in defaults. */
@@ -92,13 +84,14 @@ export function compileSchema(schema: JsonSchema): (value: unknown) => string[] 
   return value => (validate(value) ? [] : [problemOf(validate.errors, BODY)]);
 }
 
-function validatorOf(name: string, bindings: BindingRegistry): ValidateFunction {
-  let document = documents.get(bindings);
+function validatorOf(schemas: Schemas, name: string): ValidateFunction {
+  let document = documents.get(schemas);
   if (document === undefined) {
-    const schemas = { $id: DOCUMENT, components: { schemas: schemasOf(bindings) } };
-    const ajv = makeAjv({ validateSchema: false, meta: false }).addKeyword('components').addSchema(schemas);
+    const ajv = makeAjv({ validateSchema: false, meta: false })
+      .addKeyword('components')
+      .addSchema({ $id: DOCUMENT, components: { schemas } });
     document = { ajv, compiled: new Map() };
-    documents.set(bindings, document);
+    documents.set(schemas, document);
   }
   let validate = document.compiled.get(name);
   if (validate === undefined) {

@@ -2,8 +2,7 @@
 
 import { ALGORITHMS, type CompressionRule } from '../names/zone-compression.js';
 import type { ZonePlan } from '../quotas/limits.js';
-import type { JsonSchema } from '../quotas/schema/schema.js';
-import { choice, list, objectOf } from '../quotas/schema/schema.js';
+import { choice, type JsonSchema, list, objectOf } from '../quotas/schema/schema.js';
 import { ROUTE_PATTERN } from '../shapes/function-shapes.js';
 import type { DeprecationId } from './deprecations/deprecations.js';
 import { compileSchema } from './validator.js';

@@ -12,7 +12,7 @@ import { LISTENER_OPTIONS } from '../../src/host/listener-options.js';
 import { MANAGEMENT_OPTIONS } from '../../src/host/management-options.js';
 import { ACCOUNT_OPTIONS, loadOptionsSchema, resolveLoadOptions } from '../../src/host/options.js';
 import { HOST_S3_OPTIONS } from '../../src/host/s3-options.js';
-import { schemasOf } from '../../src/management/schemas.js';
+import { schemasOf } from '../../src/management/routes.js';
 import { complaintAbout, makeAjv } from '../../src/quotas/schema/check.js';
 import { type JsonSchema, wholeNumber } from '../../src/quotas/schema/schema.js';
 import { ServiceId } from '../../src/quotas/service-calls.js';

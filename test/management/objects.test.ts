@@ -26,10 +26,10 @@ interface Answer {
   readonly result_info?: { readonly cursor?: string; readonly count: number };
 }
 
-for (const services of ['inline', 'process'] as const) {
-  test(`classes and their objects that have stored something are listed, and an object is deleted, by who may; services: ${services}`, async t => {
-    const place = services === 'process' && ({ services, storage: await temporaryDirectory(t), usage: false } as const);
-    await administerObjects(t, newHost(t, { isolation: services === 'process' ? 'process' : 'thread', ...place }));
+for (const backend of ['inline', 'process'] as const) {
+  test(`classes and their objects that have stored something are listed, and an object is deleted, by who may; backend: ${backend}`, async t => {
+    const place = backend === 'process' && ({ backend, storage: await temporaryDirectory(t), usage: false } as const);
+    await administerObjects(t, newHost(t, { isolation: backend === 'process' ? 'process' : 'thread', ...place }));
   });
 }
 

@@ -6,10 +6,10 @@ import { newHost } from '../host/new-host.js';
 const TOKEN = 't'.repeat(40);
 const DATABASES = '/accounts/acme/sql/databases';
 
-for (const services of ['inline', 'process'] as const) {
-  test(`databases are made, queried, exported, imported and deleted, by who may; services: ${services}`, async t => {
-    const place = services === 'process' && ({ services, storage: await temporaryDirectory(t), usage: false } as const);
-    await useDatabases(t, newHost(t, { isolation: services === 'process' ? 'process' : 'thread', ...place }));
+for (const backend of ['inline', 'process'] as const) {
+  test(`databases are made, queried, exported, imported and deleted, by who may; backend: ${backend}`, async t => {
+    const place = backend === 'process' && ({ backend, storage: await temporaryDirectory(t), usage: false } as const);
+    await useDatabases(t, newHost(t, { isolation: backend === 'process' ? 'process' : 'thread', ...place }));
   });
 }
 

@@ -1,11 +1,24 @@
 /** Turns a client's DNS record into the stored one, or reports its defects. */
 
 import { isIP, isIPv4, isIPv6 } from 'node:net';
+import type { JsonSchema } from '../../quotas/schema/schema.js';
 import { ApiError } from '../http/envelope.js';
-import { type DnsRecordBody, dataSchemaName } from '../schemas.js';
-import { problems } from '../validator.js';
+import { compileSchema } from '../validator.js';
 import { checkName, nameInZone } from './names.js';
-import { type DnsRecord, RECORD_TYPES, type RecordData, type RecordRules } from './record-types.js';
+import { type DnsRecord, RECORD_TYPES, type RecordData, type RecordRules, type RecordType } from './record-types.js';
+
+/** A record as a client sends it. */
+export interface DnsRecordBody {
+  readonly type: RecordType;
+  readonly name: string;
+  readonly content?: string;
+  readonly data?: RecordData;
+  readonly ttl?: number;
+  readonly priority?: number;
+  readonly proxied?: boolean;
+  readonly comment?: string | null;
+  readonly tags?: readonly string[];
+}
 
 export type CheckedRecord = Omit<DnsRecord, 'id' | 'created_on' | 'modified_on'>;
 
@@ -96,7 +109,7 @@ function recordValue(
     return { content, ...priorityOf(type, priority, rules, undefined) };
   }
   if (body.data === undefined) throw new ApiError('DNS_DATA', `/data must be set for a record of type ${type}`);
-  const [problem] = problems(dataSchemaName(type), body.data);
+  const [problem] = dataProblems(type, shape.schema, body.data);
   if (problem !== undefined) {
     throw new ApiError('DNS_DATA', problem.startsWith('/') ? `/data${problem}` : problem.replace('the body', '/data'));
   }
@@ -104,6 +117,15 @@ function recordValue(
   for (const field of shape.hosts) data[field] = hostOf(String(data[field]), `/data/${field}`, rules, 'DNS_DATA');
   const checked = priorityOf(type, priority, rules, data);
   return { content: shape.content(data, checked.priority), data, ...checked };
+}
+
+/** Compiled when the first record of the type comes. */
+const compiled = new Map<string, ReturnType<typeof compileSchema>>();
+
+function dataProblems(type: string, schema: JsonSchema, data: object): string[] {
+  const validate = compiled.get(type) ?? compileSchema(schema);
+  compiled.set(type, validate);
+  return validate(data);
 }
 
 function priorityOf(

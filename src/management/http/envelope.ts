@@ -1,5 +1,6 @@
 /** The envelope that every answer of the API is written in, and the error that becomes one. */
 
+import type { ValueOf } from '../schemas.js';
 import { API_CODES, type ApiCode } from './codes.js';
 
 export interface ErrorItem {
@@ -33,8 +34,8 @@ export interface Envelope {
 }
 
 /** The result of a handler; the pipeline writes the envelope around it. */
-export interface Reply {
-  readonly result: unknown;
+export interface Reply<Result = unknown> {
+  readonly result: Result;
   readonly resultInfo?: PageInfo | CursorInfo;
   /** The ETag of the stored record, without quotes. */
   readonly etag?: string;
@@ -43,6 +44,13 @@ export interface Reply {
   /** The media type of `raw` as text, bytes or stream. @default JSON */
   readonly mediaType?: string;
 }
+
+/** The reply with one value of the schema. */
+export type OneReply<S> = Reply<ValueOf<S>>;
+/** The reply with a list of values of the schema. */
+export type ListReply<S> = Reply<readonly ValueOf<S>[]>;
+/** The reply with a body of its own media type. */
+export type RawReply = Reply<null>;
 
 /** An answer with `success: false`. */
 export class ApiError extends Error {

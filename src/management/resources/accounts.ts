@@ -1,25 +1,80 @@
 /** The accounts of the host, for its owner: tokens of one account cannot ask here, whatever they permit. */
 
-import { LIMIT_NAMES } from '../../quotas/limits.js';
+import { finiteLimitNumber } from '../../quotas/limit-schema.js';
+import { LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../../quotas/limits.js';
+import { choice, list, object, type Schema } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
 import type { AccountSummary } from '../ports.js';
-import { apiName, type Bodies } from '../schemas.js';
+import { ACCOUNT_PATH, many, one, type Resource, route, routeWithBody } from '../route.js';
+import { body, DELETED, integer, named, nullable, shortText, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 
-export async function listAccounts(context: Context): Promise<Reply> {
+/** By the name of the limit: `cpu_ms`. One number for all kinds of invocation. */
+const accountLimits: Schema<Readonly<Record<string, number>>> = {
+  type: 'object',
+  properties: Object.fromEntries(LIMIT_NAMES.map(name => [apiName(name), finiteLimitNumber(name)])),
+  required: [],
+  additionalProperties: false,
+};
+
+/** The name of a limit in this API. */
+function apiName(name: LimitName): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+}
+
+const ACCOUNT_UPDATE = body(
+  'AccountUpdate',
+  object(
+    {
+      'plan?': choice(PLANS),
+      'zone_plan?': choice(ZONE_PLANS),
+      'limits?': accountLimits,
+      'caps?': accountLimits,
+      'zones?': list(shortText(255), { maxItems: 10_000 }),
+    },
+    { minProperties: 1 },
+  ),
+  { plan: 'standard', limits: { storage_bytes: 1_000_000_000 } },
+);
+const ACCOUNT = named(
+  'Account',
+  object({
+    id: string,
+    plan: string,
+    zone_plan: string,
+    functions: list(string),
+    zones: nullable(list(string)),
+    'storage?': object({ bytes: integer, objects: integer }),
+  }),
+);
+
+export const ACCOUNTS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: '/accounts', id: 'account-list', access: 'accounts:read', summary: 'Accounts of the host, for tokens for all accounts', answer: many(ACCOUNT) }, listAccounts),
+    route({ method: 'GET', path: ACCOUNT_PATH, id: 'account-get', access: 'accounts:read', summary: 'An account, and how much it stores', answer: one(ACCOUNT) }, getAccount),
+    routeWithBody({ method: 'PATCH', path: ACCOUNT_PATH, id: 'account-update', access: 'accounts:edit', summary: 'Change plan, limits, caps and zones of an account', answer: one(ACCOUNT) }, ACCOUNT_UPDATE, updateAccount),
+    route({ method: 'DELETE', path: ACCOUNT_PATH, id: 'account-remove', access: 'accounts:edit', summary: 'End an account, and delete its data when delete_data says so', query: { delete_data: { enum: ['true', 'false'] } }, answer: one(DELETED) }, removeAccount),
+  ],
+};
+
+async function listAccounts(context: Context): Promise<ListReply<typeof ACCOUNT>> {
   requireOwner(context);
   const { items, info } = await pageOf(context.services.functions.listAccounts(), pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function getAccount(context: Context): Promise<Reply> {
+async function getAccount(context: Context): Promise<OneReply<typeof ACCOUNT>> {
   requireOwner(context);
   const { bytes, objects } = await context.services.functions.accountStorage(context.account);
   return { result: { ...shown(find(context)), storage: { bytes, objects } } };
 }
 
-export async function updateAccount(context: Context, body: Bodies['AccountUpdate']): Promise<Reply> {
+async function updateAccount(
+  context: Context,
+  body: ValueOf<typeof ACCOUNT_UPDATE>,
+): Promise<OneReply<typeof ACCOUNT>> {
   requireOwner(context);
   const { plan, zone_plan: zonePlan, limits, caps, zones } = body;
   try {
@@ -40,7 +95,7 @@ export async function updateAccount(context: Context, body: Bodies['AccountUpdat
   return getAccount(context);
 }
 
-export async function removeAccount(context: Context): Promise<Reply> {
+async function removeAccount(context: Context): Promise<OneReply<typeof DELETED>> {
   requireOwner(context);
   const { account } = context;
   const deleteData = context.query.delete_data === 'true';
@@ -73,6 +128,6 @@ function limitsOf(given: Readonly<Record<string, number>>): Record<string, numbe
   );
 }
 
-function shown({ id, plan, zonePlan, functions, zones }: AccountSummary) {
+function shown({ id, plan, zonePlan, functions, zones }: AccountSummary): ValueOf<typeof ACCOUNT> {
   return { id, plan, zone_plan: zonePlan, functions, zones: zones ?? null };
 }

@@ -2,22 +2,41 @@
 
 import { bucketBinding } from '../../bindings/bucket/bucket-binding.js';
 import type { BucketInfo } from '../../bindings/bucket/engine.js';
+import { choice, object } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
-import type { Bodies } from '../schemas.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
+import { body, DELETED, dateTime, named, shortText, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 
-export async function listBuckets(context: Context): Promise<Reply> {
+const BUCKET_CREATE = body(
+  'BucketCreate',
+  object({ name: shortText(255), 'storage_class?': choice(['Standard', 'InfrequentAccess']) }),
+  { name: 'files' },
+);
+const BUCKET = named('Bucket', object({ name: string, storage_class: string, created_on: dateTime }));
+
+export const BUCKETS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/buckets`, id: 'bucket-list', access: 'buckets:read', summary: 'Buckets of an account', answer: many(BUCKET) }, listBuckets),
+    routeWithBody({ method: 'POST', path: `${ACCOUNT_PATH}/buckets`, id: 'bucket-create', access: 'buckets:edit', summary: 'Make a bucket', answer: created(BUCKET) }, BUCKET_CREATE, createBucket),
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/buckets/{bucket_name}`, id: 'bucket-get', access: 'buckets:read', summary: 'A bucket', answer: one(BUCKET) }, getBucket),
+    route({ method: 'DELETE', path: `${ACCOUNT_PATH}/buckets/{bucket_name}`, id: 'bucket-delete', access: 'buckets:edit', summary: 'Delete an empty bucket', answer: one(DELETED) }, deleteBucket),
+  ],
+};
+
+async function listBuckets(context: Context): Promise<ListReply<typeof BUCKET>> {
   const buckets = await context.services.directoryOf(bucketBinding, context.account).list();
   const { items, info } = await pageOf(buckets, pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function getBucket(context: Context): Promise<Reply> {
+async function getBucket(context: Context): Promise<OneReply<typeof BUCKET>> {
   return { result: shown(await find(context, param(context, 'bucket_name'))) };
 }
 
-export async function createBucket(context: Context, body: Bodies['BucketCreate']): Promise<Reply> {
+async function createBucket(context: Context, body: ValueOf<typeof BUCKET_CREATE>): Promise<OneReply<typeof BUCKET>> {
   const options = body.storage_class === undefined ? {} : { storageClass: body.storage_class };
   const { created } = await context.services.directoryOf(bucketBinding, context.account).create(body.name, options);
   if (!created) throw new ApiError('ALREADY_EXISTS', `The bucket ${JSON.stringify(body.name)} exists already`);
@@ -25,7 +44,7 @@ export async function createBucket(context: Context, body: Bodies['BucketCreate'
   return { result: shown(await find(context, body.name)) };
 }
 
-export async function deleteBucket(context: Context): Promise<Reply> {
+async function deleteBucket(context: Context): Promise<OneReply<typeof DELETED>> {
   const name = param(context, 'bucket_name');
   await find(context, name);
   await context.services.directoryOf(bucketBinding, context.account).delete(name);
@@ -41,6 +60,6 @@ async function find(context: Context, name: string): Promise<BucketInfo> {
   return bucket;
 }
 
-function shown({ name, created, storageClass }: BucketInfo): unknown {
+function shown({ name, created, storageClass }: BucketInfo): ValueOf<typeof BUCKET> {
   return { name, storage_class: storageClass, created_on: new Date(created).toISOString() };
 }

@@ -3,38 +3,74 @@
 import type { SqlEngine, SqlInfo } from '../../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../../bindings/sql/host-sql.js';
 import { sqlBinding } from '../../bindings/sql/sql-binding.js';
+import { CONFIGURED_DATABASE as DATABASE_NAME } from '../../bindings/sql/store/sql-directory.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
+import { anything, list, object, text } from '../../quotas/schema/schema.js';
 import { SQL_LIMITS } from '../../sqlite/limits.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { readBytes } from '../http/body.js';
-import { ApiError, type Reply } from '../http/envelope.js';
-import type { Bodies } from '../schemas.js';
+import { ApiError, type ListReply, type OneReply, type RawReply } from '../http/envelope.js';
+import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
+import { anyObject, body, boolean, DELETED, dateTime, integer, named, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 
-export async function listDatabases(context: Context): Promise<Reply> {
+const DATABASE_PATH = `${ACCOUNT_PATH}/sql/databases/{database_id}`;
+
+const SQL_DATABASE_CREATE = body('SqlDatabaseCreate', object({ name: DATABASE_NAME }), { name: 'main' });
+const SQL_QUERY = body(
+  'SqlQuery',
+  object({ sql: text({ minLength: 1, maxLength: 100_000 }), 'params?': list(anything(), { maxItems: 100 }) }),
+  { sql: 'SELECT ?1 + 1 AS answer', params: [41] },
+);
+const SQL_DATABASE = named('SqlDatabase', object({ id: string, created_on: dateTime, allotted_bytes: integer }));
+const SQL_RESULT = named('SqlResult', object({ success: boolean, meta: anyObject, results: list(anything()) }));
+const SQL_IMPORTED = named('SqlImported', object({ num_statements: integer }));
+const SQL_MIGRATION = named('SqlMigration', object({ name: string, applied_at: dateTime }));
+
+export const DATABASES_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/sql/databases`, id: 'sql-database-list', access: 'sql:read', summary: 'SQL databases of an account', answer: many(SQL_DATABASE) }, listDatabases),
+    routeWithBody({ method: 'POST', path: `${ACCOUNT_PATH}/sql/databases`, id: 'sql-database-create', access: 'sql:edit', summary: 'Make an SQL database', answer: created(SQL_DATABASE) }, SQL_DATABASE_CREATE, createDatabase),
+    route({ method: 'GET', path: DATABASE_PATH, id: 'sql-database-get', access: 'sql:read', summary: 'An SQL database', answer: one(SQL_DATABASE) }, getDatabase),
+    route({ method: 'DELETE', path: DATABASE_PATH, id: 'sql-database-delete', access: 'sql:edit', summary: 'Delete an SQL database with all that is in it', answer: one(DELETED) }, deleteDatabase),
+    routeWithBody({ method: 'POST', path: `${DATABASE_PATH}/query`, id: 'sql-query', access: 'sql:edit', summary: 'Run a statement', answer: many(SQL_RESULT, 'no') }, SQL_QUERY, queryDatabase),
+    route({ method: 'GET', path: `${DATABASE_PATH}/export`, id: 'sql-export', access: 'sql:read', summary: 'The database as SQL', answer: { kind: 'raw', mediaType: 'application/sql' } }, exportDatabase),
+    route({ method: 'POST', path: `${DATABASE_PATH}/import`, id: 'sql-import', access: 'sql:edit', summary: 'Run the SQL of the body as one transaction', answer: one(SQL_IMPORTED) }, importDatabase, 'bytes'),
+    route({ method: 'GET', path: `${DATABASE_PATH}/migrations`, id: 'sql-migration-list', access: 'sql:read', summary: 'Migrations that were applied', answer: many(SQL_MIGRATION, 'no') }, listMigrations),
+  ],
+};
+
+async function listDatabases(context: Context): Promise<ListReply<typeof SQL_DATABASE>> {
   const { items, info } = await pageOf(await directoryOf(context).list(), pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function getDatabase(context: Context): Promise<Reply> {
+async function getDatabase(context: Context): Promise<OneReply<typeof SQL_DATABASE>> {
   return { result: shown(await infoOf(context, param(context, 'database_id'))) };
 }
 
-export async function createDatabase(context: Context, { name }: Bodies['SqlDatabaseCreate']): Promise<Reply> {
+async function createDatabase(
+  context: Context,
+  { name }: ValueOf<typeof SQL_DATABASE_CREATE>,
+): Promise<OneReply<typeof SQL_DATABASE>> {
   const { created } = await directoryOf(context).create(name, boundsOf(context));
   if (!created) throw new ApiError('ALREADY_EXISTS', `The database ${JSON.stringify(name)} exists already`);
   await context.commit([]);
   return { result: shown(await infoOf(context, name)) };
 }
 
-export async function deleteDatabase(context: Context): Promise<Reply> {
+async function deleteDatabase(context: Context): Promise<OneReply<typeof DELETED>> {
   const name = param(context, 'database_id');
   await directoryOf(context).delete(name);
   await context.commit([]);
   return { result: { id: name } };
 }
 
-export async function queryDatabase(context: Context, { sql, params = [] }: Bodies['SqlQuery']): Promise<Reply> {
+async function queryDatabase(
+  context: Context,
+  { sql, params = [] }: ValueOf<typeof SQL_QUERY>,
+): Promise<ListReply<typeof SQL_RESULT>> {
   const database = await clientOf(context);
   const statement = database.prepare(sql);
   const result = await refusing(async () =>
@@ -44,7 +80,7 @@ export async function queryDatabase(context: Context, { sql, params = [] }: Bodi
   return { result: [result] };
 }
 
-export async function exportDatabase(context: Context): Promise<Reply> {
+async function exportDatabase(context: Context): Promise<RawReply> {
   const engine = await engineOf(context);
   return { result: null, raw: ReadableStream.from(await begun(engine.export())), mediaType: 'application/sql' };
 }
@@ -64,7 +100,7 @@ async function begun(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<U
   return { [Symbol.asyncIterator]: () => rest };
 }
 
-export async function importDatabase(context: Context): Promise<Reply> {
+async function importDatabase(context: Context): Promise<OneReply<typeof SQL_IMPORTED>> {
   const engine = await engineOf(context);
   const { uploads, limits } = context.services;
   if (uploads.size >= limits.uploadsWaiting) {
@@ -80,7 +116,7 @@ export async function importDatabase(context: Context): Promise<Reply> {
   return { result: { num_statements: count } };
 }
 
-export async function listMigrations(context: Context): Promise<Reply> {
+async function listMigrations(context: Context): Promise<ListReply<typeof SQL_MIGRATION>> {
   const migrations = await (await engineOf(context)).migrations();
   return { result: migrations.map(({ name, appliedAt }) => ({ name, applied_at: appliedAt })) };
 }
@@ -139,6 +175,6 @@ function unknown(name: string): ApiError {
   return new ApiError('NOT_FOUND', `There is no database ${JSON.stringify(name)}`);
 }
 
-function shown({ name, created, bytes }: SqlInfo): unknown {
+function shown({ name, created, bytes }: SqlInfo): ValueOf<typeof SQL_DATABASE> {
   return { id: name, created_on: new Date(created).toISOString(), allotted_bytes: bytes };
 }

@@ -1,16 +1,127 @@
 /** DNS records of a zone. Answers carry every field there ever was; the schedule leaves out those that are gone. */
 
 import { randomBytes } from 'node:crypto';
+import {
+  anything,
+  choice,
+  constant,
+  list,
+  object,
+  optional,
+  type Schema,
+  text,
+  union,
+  wholeNumber,
+} from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
-import { bodyOf, type CheckedRecord, checkRecord, legacySrvFields } from '../dns/record-rules.js';
-import { type DnsRecord, RECORD_TYPES } from '../dns/record-types.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { bodyOf, type CheckedRecord, checkRecord, type DnsRecordBody, legacySrvFields } from '../dns/record-rules.js';
+import { type DnsRecord, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordData } from '../dns/record-types.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
-import type { Bodies, DnsRecordBody } from '../schemas.js';
+import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
+import {
+  body,
+  boolean,
+  DELETED,
+  dateTime,
+  integer,
+  named,
+  nullable,
+  shortText,
+  string,
+  type ValueOf,
+  zoneId,
+} from '../schemas.js';
 import type { RecordChange, Stored } from '../state/records.js';
 import type { ZoneRecord } from '../state/stores.js';
 
-export async function listRecords(context: Context): Promise<Reply> {
+const RECORD_PATH = `${ZONE_PATH}/dns_records/{dns_record_id}`;
+
+const comment: Schema<string | null> = nullable(text({ maxLength: 500 }));
+/** The rules of its type check it. */
+const recordData: Schema<RecordData> = { type: 'object' };
+const recordInput = {
+  type: choice(RECORD_TYPE_NAMES),
+  name: shortText(255),
+  'content?': shortText(8192),
+  'data?': recordData,
+  'ttl?': union([constant(1), wholeNumber(60, 86_400, 'seconds')], {
+    description: 'a whole number of seconds from 60 to 86400, or 1 for automatic',
+  }),
+  'priority?': wholeNumber(0, 65_535),
+  'proxied?': boolean,
+  'comment?': comment,
+  'tags?': list(shortText(100), { maxItems: 20, uniqueItems: true }),
+};
+/** Read-only fields of a record: they are ignored in requests, so that a record can be sent as it was read. */
+const recordReadOnly = {
+  'id?': anything(),
+  'zone_id?': anything(),
+  'zone_name?': anything(),
+  'locked?': anything(),
+  'proxiable?': anything(),
+  'created_on?': anything(),
+  'modified_on?': anything(),
+};
+
+const DNS_RECORD_CREATE = body('DnsRecordCreate', object({ ...recordInput, ...recordReadOnly }), {
+  type: 'A',
+  name: 'www',
+  content: '192.0.2.1',
+  ttl: 3600,
+});
+const DNS_RECORD_REPLACE = body('DnsRecordReplace', object({ ...recordInput, ...recordReadOnly }), {
+  type: 'A',
+  name: 'www',
+  content: '192.0.2.2',
+});
+const DNS_RECORD_UPDATE = body(
+  'DnsRecordUpdate',
+  object({ ...optional(recordInput), ...recordReadOnly }, { minProperties: 1 }),
+  { ttl: 300 },
+);
+const DNS_RECORD = named(
+  'DnsRecord',
+  object({
+    id: zoneId,
+    type: choice(RECORD_TYPE_NAMES),
+    name: string,
+    content: string,
+    proxiable: boolean,
+    proxied: boolean,
+    ttl: integer,
+    'data?': recordData,
+    'priority?': integer,
+    comment: nullable(string),
+    tags: list(string),
+    created_on: dateTime,
+    modified_on: dateTime,
+    'zone_id?': { ...zoneId, deprecated: true },
+    'zone_name?': { ...string, deprecated: true },
+    'locked?': { ...constant(false), deprecated: true },
+  }),
+);
+
+/** `DnsData_SRV` and so on: what `data` of a record of the type must be. */
+const DATA_SCHEMAS = RECORD_TYPE_NAMES.flatMap(type => {
+  const { shape } = RECORD_TYPES[type];
+  return shape.kind === 'data' ? [named(`DnsData_${type}`, shape.schema)] : [];
+});
+
+export const DNS_RECORDS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ZONE_PATH}/dns_records`, id: 'dns-record-list', access: 'dns:read', summary: 'DNS records of a zone', query: { name: shortText(255), type: { enum: [...RECORD_TYPE_NAMES] }, content: { type: 'string', maxLength: 8192 } }, answer: many(DNS_RECORD) }, listRecords),
+    routeWithBody({ method: 'POST', path: `${ZONE_PATH}/dns_records`, id: 'dns-record-create', access: 'dns:edit', summary: 'Add a DNS record', answer: created(DNS_RECORD) }, DNS_RECORD_CREATE, createRecord),
+    route({ method: 'GET', path: RECORD_PATH, id: 'dns-record-get', access: 'dns:read', summary: 'A DNS record', answer: one(DNS_RECORD) }, getRecord),
+    routeWithBody({ method: 'PATCH', path: RECORD_PATH, id: 'dns-record-update', access: 'dns:edit', summary: 'Change fields of a DNS record', answer: one(DNS_RECORD) }, DNS_RECORD_UPDATE, updateRecord),
+    routeWithBody({ method: 'PUT', path: RECORD_PATH, id: 'dns-record-replace', access: 'dns:edit', summary: 'Replace a DNS record', answer: one(DNS_RECORD) }, DNS_RECORD_REPLACE, replaceRecord),
+    route({ method: 'DELETE', path: RECORD_PATH, id: 'dns-record-delete', access: 'dns:edit', summary: 'Delete a DNS record', answer: one(DELETED) }, deleteRecord),
+  ],
+  schemas: DATA_SCHEMAS,
+};
+
+async function listRecords(context: Context): Promise<ListReply<typeof DNS_RECORD>> {
   const zone = zoneOf(context);
   const { name, type, content } = context.query;
   const { items, info } = await context.services.stores.dnsRecords.page(
@@ -24,7 +135,10 @@ export async function listRecords(context: Context): Promise<Reply> {
   return { result: items.map(record => shown(record, zone)), resultInfo: info };
 }
 
-export async function createRecord(context: Context, body: Bodies['DnsRecordCreate']): Promise<Reply> {
+async function createRecord(
+  context: Context,
+  body: ValueOf<typeof DNS_RECORD_CREATE>,
+): Promise<OneReply<typeof DNS_RECORD>> {
   const zone = zoneOf(context);
   const { stores, limits, now } = context.services;
   const checked = check(context, body);
@@ -45,20 +159,26 @@ export async function createRecord(context: Context, body: Bodies['DnsRecordCrea
   });
 }
 
-export async function getRecord(context: Context): Promise<Reply> {
+async function getRecord(context: Context): Promise<OneReply<typeof DNS_RECORD>> {
   const { value, etag } = await find(context);
   return { result: shown(value, zoneOf(context)), etag };
 }
 
-export async function updateRecord(context: Context, body: Bodies['DnsRecordUpdate']): Promise<Reply> {
+async function updateRecord(
+  context: Context,
+  body: ValueOf<typeof DNS_RECORD_UPDATE>,
+): Promise<OneReply<typeof DNS_RECORD>> {
   return write(context, before => merged(before, body));
 }
 
-export async function replaceRecord(context: Context, body: Bodies['DnsRecordReplace']): Promise<Reply> {
+async function replaceRecord(
+  context: Context,
+  body: ValueOf<typeof DNS_RECORD_REPLACE>,
+): Promise<OneReply<typeof DNS_RECORD>> {
   return write(context, () => body);
 }
 
-export async function deleteRecord(context: Context): Promise<Reply> {
+async function deleteRecord(context: Context): Promise<OneReply<typeof DELETED>> {
   const { stores } = context.services;
   const zone = zoneOf(context);
   return inZone(context, async () => {
@@ -72,7 +192,10 @@ export async function deleteRecord(context: Context): Promise<Reply> {
   });
 }
 
-async function write(context: Context, bodyFrom: (before: DnsRecord) => DnsRecordBody): Promise<Reply> {
+async function write(
+  context: Context,
+  bodyFrom: (before: DnsRecord) => DnsRecordBody,
+): Promise<OneReply<typeof DNS_RECORD>> {
   const { stores, now } = context.services;
   const zone = zoneOf(context);
   return inZone(context, async () => {
@@ -96,7 +219,7 @@ async function write(context: Context, bodyFrom: (before: DnsRecord) => DnsRecor
 }
 
 /** Read-only fields of a record come back in requests and are ignored; a record of a new type keeps nothing of the old value. */
-function merged(before: DnsRecord, body: Bodies['DnsRecordUpdate']): DnsRecordBody {
+function merged(before: DnsRecord, body: ValueOf<typeof DNS_RECORD_UPDATE>): DnsRecordBody {
   const { content, data, priority, ...rest } = bodyOf(before);
   const sameType = body.type === undefined || body.type === before.type;
   const value = {
@@ -151,7 +274,7 @@ async function inZone<T>(context: Context, work: () => Promise<T>): Promise<T> {
   });
 }
 
-function shown(record: DnsRecord, zone: ZoneRecord): unknown {
+function shown(record: DnsRecord, zone: ZoneRecord): ValueOf<typeof DNS_RECORD> {
   const data = record.type === 'SRV' ? { ...record.data, ...legacySrvFields(record.name) } : record.data;
   return {
     ...record,

@@ -1,33 +1,68 @@
 /** Settings and bindings of a function. A change makes a new version of the same modules, and that version serves. */
 
 import { randomUUID } from 'node:crypto';
+import { list, object } from '../../quotas/schema/schema.js';
 import { type Context, param } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
-import type { Binding, Bodies } from '../schemas.js';
+import { BINDINGS, type Binding, configuration, shownBinding } from '../function-schemas.js';
+import { ApiError, type OneReply } from '../http/envelope.js';
+import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../route.js';
+import { anyObject, body, named, nullable, string, type ValueOf } from '../schemas.js';
 import type { Configuration } from '../state/function-store.js';
 import type { VersionRecord } from '../state/stores.js';
 import { splitBindings } from '../uploads.js';
 import { changeFunction } from './change-function.js';
 import { deploymentEntry } from './functions.js';
 
-export async function getSettings(context: Context): Promise<Reply> {
+const FUNCTION_SETTINGS_UPDATE = body('FunctionSettingsUpdate', object(configuration, { minProperties: 1 }), {
+  limits: { cpu_ms: 50 },
+});
+const FUNCTION_SETTINGS = named(
+  'FunctionSettings',
+  object({
+    compatibility_date: nullable(string),
+    compatibility_flags: list(string),
+    bindings: list(anyObject),
+    limits: anyObject,
+    usage_model: nullable(string),
+    tail_consumers: list(anyObject),
+  }),
+);
+const BINDING_LIST = named('BindingList', list(shownBinding));
+
+export const FUNCTION_SETTINGS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${FUNCTION_PATH}/settings`, id: 'function-settings-get', access: 'functions:read', summary: 'Settings of a function', answer: one(FUNCTION_SETTINGS) }, getSettings),
+    routeWithBody({ method: 'PATCH', path: `${FUNCTION_PATH}/settings`, id: 'function-settings-update', access: 'functions:edit', summary: 'Change limits, usage model, compatibility, bindings', answer: one(FUNCTION_SETTINGS) }, FUNCTION_SETTINGS_UPDATE, updateSettings),
+    route({ method: 'GET', path: `${FUNCTION_PATH}/bindings`, id: 'binding-list', access: 'functions:read', summary: 'Bindings of a function, secrets without their text', answer: one(BINDING_LIST) }, getBindings),
+    routeWithBody({ method: 'PUT', path: `${FUNCTION_PATH}/bindings`, id: 'binding-replace', access: 'functions:edit', summary: 'Replace bindings; secrets left out stay', answer: one(BINDING_LIST) }, BINDINGS, replaceBindings),
+  ],
+};
+
+async function getSettings(context: Context): Promise<OneReply<typeof FUNCTION_SETTINGS>> {
   const { version, secrets, etag } = await read(context);
   return { result: shownSettings(version, secrets), etag };
 }
 
-export async function updateSettings(context: Context, body: Bodies['FunctionSettingsUpdate']): Promise<Reply> {
+async function updateSettings(
+  context: Context,
+  body: ValueOf<typeof FUNCTION_SETTINGS_UPDATE>,
+): Promise<OneReply<typeof FUNCTION_SETTINGS>> {
   const { bindings, ...rest } = body;
   const { version, secrets, etag } = await reconfigure(context, rest, bindings);
   return { result: shownSettings(version, secrets), etag };
 }
 
-export async function getBindings(context: Context): Promise<Reply> {
+async function getBindings(context: Context): Promise<OneReply<typeof BINDING_LIST>> {
   const { version, secrets, etag } = await read(context);
   return { result: shownBindings(version, secrets), etag };
 }
 
 /** Secrets that are not in the list stay: only their own route deletes them. */
-export async function replaceBindings(context: Context, body: Bodies['Bindings']): Promise<Reply> {
+async function replaceBindings(
+  context: Context,
+  body: ValueOf<typeof BINDINGS>,
+): Promise<OneReply<typeof BINDING_LIST>> {
   const { version, secrets, etag } = await reconfigure(context, {}, body);
   return { result: shownBindings(version, secrets), etag };
 }
@@ -101,7 +136,7 @@ async function reconfigure(
   });
 }
 
-function shownSettings(version: VersionRecord, secrets: readonly string[]): unknown {
+function shownSettings(version: VersionRecord, secrets: readonly string[]): ValueOf<typeof FUNCTION_SETTINGS> {
   const { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers = [] } = version;
   const bindings = shownBindings(version, secrets);
   return { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers, bindings };

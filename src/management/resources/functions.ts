@@ -1,30 +1,59 @@
 /** Functions of an account: upload, list, read, delete. */
 
 import { randomUUID } from 'node:crypto';
+import { object } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
+import { FUNCTION_METADATA } from '../function-schemas.js';
 import { readForm } from '../http/body.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply, type RawReply, type Reply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
 import { Slices } from '../http/slices.js';
+import { ACCOUNT_PATH, FUNCTION_PATH, many, one, type Resource, route } from '../route.js';
+import { DELETED, dateTime, named, nullable, number, string, type ValueOf, version } from '../schemas.js';
 import type { Upload } from '../state/function-store.js';
 import type { FunctionRecord, VersionRecord } from '../state/stores.js';
 import { type ParsedUpload, parseUpload } from '../uploads.js';
 import { changeFunction } from './change-function.js';
 
-export async function listFunctions(context: Context): Promise<Reply> {
+const FUNCTION = named(
+  'Function',
+  object({
+    id: string,
+    created_on: dateTime,
+    modified_on: dateTime,
+    version_id: version,
+    deployment_id: version,
+    startup_time_ms: number({ minimum: 0 }),
+    usage_model: nullable(string),
+  }),
+);
+
+export const FUNCTIONS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/functions`, id: 'function-list', access: 'functions:read', summary: 'Functions of an account', answer: many(FUNCTION) }, listFunctions),
+    route({ method: 'GET', path: FUNCTION_PATH, id: 'function-get', access: 'functions:read', summary: 'A function', answer: one(FUNCTION) }, getFunction),
+    route({ method: 'PUT', path: FUNCTION_PATH, id: 'function-upload', access: 'functions:edit', summary: 'Upload a function and let it serve', answer: one(FUNCTION) }, uploadFunction, 'upload'),
+    route({ method: 'DELETE', path: FUNCTION_PATH, id: 'function-delete', access: 'functions:edit', summary: 'Delete a function', answer: one(DELETED) }, deleteFunction),
+    route({ method: 'GET', path: `${FUNCTION_PATH}/content`, id: 'function-content', access: 'functions:read', summary: 'The modules of the version that serves', answer: { kind: 'raw', mediaType: 'multipart/form-data' } }, getContent),
+  ],
+  schemas: [FUNCTION_METADATA],
+};
+
+async function listFunctions(context: Context): Promise<ListReply<typeof FUNCTION>> {
   const { stores } = context.services;
   const { items, info } = await stores.functions.page([context.account], pageQuery(context));
   const result = await Promise.all(items.map(async record => shownFunction(record, await active(context, record))));
   return { result, resultInfo: info };
 }
 
-export async function getFunction(context: Context): Promise<Reply> {
+async function getFunction(context: Context): Promise<OneReply<typeof FUNCTION>> {
   const { value, etag } = await context.services.functionStore.get(context.account, param(context, 'function_name'));
   return { result: shownFunction(value, await active(context, value)), etag };
 }
 
 /** The modules of the version that serves, as the multipart body that would upload them. */
-export async function getContent(context: Context): Promise<Reply> {
+async function getContent(context: Context): Promise<RawReply> {
   const { functionStore } = context.services;
   const { value } = await functionStore.get(context.account, param(context, 'function_name'));
   const version = await active(context, value);
@@ -44,7 +73,7 @@ const MEDIA_TYPES = {
 } as const;
 
 /** Makes the function or a new version of it, and lets it serve. */
-export async function uploadFunction(context: Context): Promise<Reply> {
+async function uploadFunction(context: Context): Promise<OneReply<typeof FUNCTION>> {
   const { functionStore, stores, now } = context.services;
   const { account } = context;
   const name = param(context, 'function_name');
@@ -87,7 +116,7 @@ export async function uploadFunction(context: Context): Promise<Reply> {
   );
 }
 
-export async function deleteFunction(context: Context): Promise<Reply> {
+async function deleteFunction(context: Context): Promise<OneReply<typeof DELETED>> {
   const { functionStore, stores } = context.services;
   const { account } = context;
   return changeFunction(context, async name => {
@@ -108,8 +137,11 @@ export async function deleteFunction(context: Context): Promise<Reply> {
 }
 
 /** Reads the upload inside a place of the queue, so that few bodies are in memory at once, and one of an account. */
-export async function withUpload(context: Context, use: (upload: ParsedUpload) => Promise<Reply>): Promise<Reply> {
-  const { uploads, limits, stores, bindings, functions } = context.services;
+export async function withUpload<Result>(
+  context: Context,
+  use: (upload: ParsedUpload) => Promise<Reply<Result>>,
+): Promise<Reply<Result>> {
+  const { uploads, limits, stores, schemas, functions } = context.services;
   if (uploads.size >= limits.uploadsWaiting) {
     throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
       headers: { 'retry-after': '10' },
@@ -121,7 +153,7 @@ export async function withUpload(context: Context, use: (upload: ParsedUpload) =
       // The metadata is a part besides.
       const bounds = { bytes: limits.uploadBytes, ms: limits.bodyMs, parts: limits.uploadModules + 1 };
       const parts = await readForm(context.request, bounds, slices);
-      const upload = parseUpload(parts, limits.bodyBytes, bindings);
+      const upload = parseUpload(parts, limits.bodyBytes, schemas);
       slices.end();
       return use(upload);
     }),
@@ -144,7 +176,7 @@ export function deploymentEntry(
   return context.services.stores.deployments.put([context.account, record.name, entry.id], entry).operation;
 }
 
-export function shownFunction(record: FunctionRecord, version: VersionRecord): unknown {
+function shownFunction(record: FunctionRecord, version: VersionRecord): ValueOf<typeof FUNCTION> {
   return {
     id: record.name,
     created_on: record.created_on,

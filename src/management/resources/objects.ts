@@ -3,20 +3,41 @@
 import { isIdOf } from '../../bindings/objects/object-id.js';
 import type { ObjectNamespaceInfo, StoredObjectInfo } from '../../bindings/objects/store/object-directory.js';
 import { objectStorageBinding } from '../../bindings/objects/store/object-storage-binding.js';
+import { object } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { ACCOUNT_PATH, many, one, type Resource, route } from '../route.js';
+import { DELETED, dateTime, integer, named, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 
-export async function listObjectNamespaces(context: Context): Promise<Reply> {
+const OBJECTS_PATH = `${ACCOUNT_PATH}/objects/namespaces/{namespace_id}`;
+
+const OBJECT_NAMESPACE = named('ObjectNamespace', object({ id: string, function: string, class: string }));
+const STORED_OBJECT = named(
+  'StoredObject',
+  object({ id: string, bytes: integer, keys: integer, 'alarm_on?': dateTime }),
+);
+
+export const OBJECTS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/objects/namespaces`, id: 'object-namespace-list', access: 'objects:read', summary: 'Classes of which stateful objects have stored something', answer: many(OBJECT_NAMESPACE) }, listObjectNamespaces),
+    route({ method: 'GET', path: OBJECTS_PATH, id: 'object-namespace-get', access: 'objects:read', summary: 'One of these classes', answer: one(OBJECT_NAMESPACE) }, getObjectNamespace),
+    route({ method: 'GET', path: `${OBJECTS_PATH}/objects`, id: 'object-list', access: 'objects:read', summary: 'Its objects that have stored something, by id', answer: many(STORED_OBJECT, 'cursor') }, listObjects),
+    route({ method: 'DELETE', path: `${OBJECTS_PATH}/objects/{object_id}`, id: 'object-delete', access: 'objects:edit', summary: 'Delete all that an object has stored, and its alarm', answer: one(DELETED) }, deleteObject),
+  ],
+};
+
+async function listObjectNamespaces(context: Context): Promise<ListReply<typeof OBJECT_NAMESPACE>> {
   const { items, info } = await pageOf(await directoryOf(context).list(), pageQuery(context));
   return { result: items.map(shownNamespace), resultInfo: info };
 }
 
-export async function getObjectNamespace(context: Context): Promise<Reply> {
+async function getObjectNamespace(context: Context): Promise<OneReply<typeof OBJECT_NAMESPACE>> {
   return { result: shownNamespace(await namespaceOf(context)) };
 }
 
-export async function listObjects(context: Context): Promise<Reply> {
+export async function listObjects(context: Context): Promise<ListReply<typeof STORED_OBJECT>> {
   const { per_page: limit, cursor } = context.query;
   const { objects, hasMore } = await directoryOf(context).objects(await namespaceOf(context), limit, cursor);
   const resultInfo = { per_page: limit, count: objects.length };
@@ -27,7 +48,7 @@ export async function listObjects(context: Context): Promise<Reply> {
   };
 }
 
-export async function deleteObject(context: Context): Promise<Reply> {
+async function deleteObject(context: Context): Promise<OneReply<typeof DELETED>> {
   const namespace = await namespaceOf(context);
   const id = param(context, 'object_id');
   // Ids of other classes do not belong to this one.
@@ -49,10 +70,10 @@ async function namespaceOf(context: Context): Promise<ObjectNamespaceInfo> {
   throw new ApiError('NOT_FOUND', `There is no namespace ${JSON.stringify(id)} in which an object has stored anything`);
 }
 
-function shownNamespace({ id, functionName, className }: ObjectNamespaceInfo): unknown {
+function shownNamespace({ id, functionName, className }: ObjectNamespaceInfo): ValueOf<typeof OBJECT_NAMESPACE> {
   return { id, function: functionName, class: className };
 }
 
-function shownObject({ id, bytes, keys, alarmMs }: StoredObjectInfo): unknown {
+function shownObject({ id, bytes, keys, alarmMs }: StoredObjectInfo): ValueOf<typeof STORED_OBJECT> {
   return { id, bytes, keys, ...(alarmMs !== undefined && { alarm_on: new Date(alarmMs).toISOString() }) };
 }

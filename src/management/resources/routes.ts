@@ -2,26 +2,49 @@
 
 import { randomBytes } from 'node:crypto';
 import { compilePattern } from '../../names/route-pattern.js';
-import { DEFAULT_ROUTE_MODE } from '../../shapes/function-shapes.js';
+import type { RouteMode } from '../../quotas/admission.js';
+import { object, type Schema } from '../../quotas/schema/schema.js';
+import { DEFAULT_ROUTE_MODE, ROUTE_MODE, ROUTE_PATTERN } from '../../shapes/function-shapes.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
 import type { FunctionTriggers } from '../ports.js';
-import type { Bodies } from '../schemas.js';
+import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
+import { body, DELETED, named, shortText, string, type ValueOf, zoneId } from '../schemas.js';
 import type { RecordChange, Stored } from '../state/records.js';
 import type { RouteRecord } from '../state/stores.js';
 
-export async function listRoutes(context: Context): Promise<Reply> {
+const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: DEFAULT_ROUTE_MODE };
+
+const ROUTE_INPUT = body(
+  'RouteInput',
+  object({ pattern: ROUTE_PATTERN, function: shortText(63), 'mode?': routeMode }),
+  { pattern: 'example.com/api/*', function: 'hello', mode: 'fail-open' },
+);
+const ROUTE = named('Route', object({ id: zoneId, pattern: string, function: string, mode: ROUTE_MODE }));
+
+export const ROUTES_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ZONE_PATH}/routes`, id: 'route-list', access: 'functions:read', summary: 'Routes of a zone', answer: many(ROUTE) }, listRoutes),
+    routeWithBody({ method: 'POST', path: `${ZONE_PATH}/routes`, id: 'route-create', access: 'functions:edit', summary: 'Attach a function to a URL pattern', answer: created(ROUTE) }, ROUTE_INPUT, createRoute),
+    route({ method: 'GET', path: `${ZONE_PATH}/routes/{route_id}`, id: 'route-get', access: 'functions:read', summary: 'A route', answer: one(ROUTE) }, getRoute),
+    routeWithBody({ method: 'PUT', path: `${ZONE_PATH}/routes/{route_id}`, id: 'route-replace', access: 'functions:edit', summary: 'Replace a route', answer: one(ROUTE) }, ROUTE_INPUT, replaceRoute),
+    route({ method: 'DELETE', path: `${ZONE_PATH}/routes/{route_id}`, id: 'route-delete', access: 'functions:edit', summary: 'Delete a route', answer: one(DELETED) }, deleteRoute),
+  ],
+};
+
+async function listRoutes(context: Context): Promise<ListReply<typeof ROUTE>> {
   const { items, info } = await context.services.stores.routes.page([zoneOf(context).id], pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function getRoute(context: Context): Promise<Reply> {
+async function getRoute(context: Context): Promise<OneReply<typeof ROUTE>> {
   const { value, etag } = await find(context);
   return { result: shown(value), etag };
 }
 
-export async function createRoute(context: Context, body: Bodies['RouteInput']): Promise<Reply> {
+async function createRoute(context: Context, body: ValueOf<typeof ROUTE_INPUT>): Promise<OneReply<typeof ROUTE>> {
   const { stores, limits } = context.services;
   const zone = zoneOf(context);
   return inZone(context, [body.function], async () => {
@@ -33,7 +56,7 @@ export async function createRoute(context: Context, body: Bodies['RouteInput']):
   });
 }
 
-export async function replaceRoute(context: Context, body: Bodies['RouteInput']): Promise<Reply> {
+async function replaceRoute(context: Context, body: ValueOf<typeof ROUTE_INPUT>): Promise<OneReply<typeof ROUTE>> {
   const { value } = await find(context);
   return inZone(context, [body.function, value.function], async () => {
     const before = await find(context);
@@ -44,7 +67,7 @@ export async function replaceRoute(context: Context, body: Bodies['RouteInput'])
   });
 }
 
-export async function deleteRoute(context: Context): Promise<Reply> {
+async function deleteRoute(context: Context): Promise<OneReply<typeof DELETED>> {
   const { stores, functionStore } = context.services;
   const { account } = context;
   const { value } = await find(context);
@@ -70,7 +93,11 @@ export async function deleteRoute(context: Context): Promise<Reply> {
   }
 }
 
-async function write(context: Context, route: RouteRecord, before: RouteRecord | undefined): Promise<Reply> {
+async function write(
+  context: Context,
+  route: RouteRecord,
+  before: RouteRecord | undefined,
+): Promise<OneReply<typeof ROUTE>> {
   const { stores, functionStore } = context.services;
   const { account } = context;
   // The function must be there; it cannot go while its lock is held.
@@ -121,7 +148,10 @@ async function requireRoomForZone(context: Context, route: RouteRecord): Promise
   }
 }
 
-function input(context: Context, body: Bodies['RouteInput']): Pick<RouteRecord, 'pattern' | 'function' | 'mode'> {
+function input(
+  context: Context,
+  body: ValueOf<typeof ROUTE_INPUT>,
+): Pick<RouteRecord, 'pattern' | 'function' | 'mode'> {
   const pattern = checkPattern(body.pattern, zoneOf(context).name);
   context.services.zoneOwners.checkRoute(context.principal, context.account, pattern);
   return {
@@ -159,7 +189,7 @@ async function find(context: Context): Promise<Stored<RouteRecord>> {
 }
 
 /** One writer of the zone and of each function concerned, always locked in this order. */
-async function inZone(context: Context, functions: readonly string[], work: () => Promise<Reply>): Promise<Reply> {
+async function inZone<T>(context: Context, functions: readonly string[], work: () => Promise<T>): Promise<T> {
   const { stores } = context.services;
   const zone = zoneOf(context);
   const names = [...new Set(functions)].sort();
@@ -170,6 +200,6 @@ async function inZone(context: Context, functions: readonly string[], work: () =
   });
 }
 
-function shown({ zone, ...route }: RouteRecord): unknown {
+function shown({ zone, ...route }: RouteRecord): ValueOf<typeof ROUTE> {
   return route;
 }

@@ -4,13 +4,14 @@ import { guarded } from '../../quotas/guarded.js';
 import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';
 import type { JsonSchema } from '../../quotas/schema/schema.js';
 import type { Context } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { ApiError, type RawReply } from '../http/envelope.js';
 import type { RequestedTailFilter, TailPort } from '../ports.js';
+import { ACCOUNT_PATH, type Resource, route } from '../route.js';
 
 const listed = (pattern: string): JsonSchema => ({ type: 'string', pattern: `^${pattern}(,${pattern}){0,31}$` });
 
 /** Lists are joined by commas. */
-export const TAIL_QUERY: Readonly<Record<string, JsonSchema>> = {
+const TAIL_QUERY: Readonly<Record<string, JsonSchema>> = {
   function: listed('[A-Za-z0-9][A-Za-z0-9._-]{0,62}'),
   kind: listed('[a-z]{1,16}'),
   outcome: listed('[A-Za-z]{1,32}'),
@@ -25,7 +26,14 @@ const KEEP_ALIVE_MS = 15_000;
 /** A token may be revoked while it is used: the client asks again. */
 const MAX_MS = 3_600_000;
 
-export async function getTail(context: Context): Promise<Reply> {
+export const TAILS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/tail`, id: 'tail', access: 'tails:read', summary: 'Invocations of an account as they end, as server-sent events', query: TAIL_QUERY, answer: { kind: 'raw', mediaType: 'text/event-stream' } }, getTail),
+  ],
+};
+
+async function getTail(context: Context): Promise<RawReply> {
   const filter = filterOf(new URL(context.request.url).searchParams);
   const mediaType = 'text/event-stream; charset=utf-8';
   if (context.request.method === 'HEAD') return { result: null, raw: '', mediaType };

@@ -1,12 +1,46 @@
 /** API tokens of an account. A token can only make tokens that may do no more than itself. */
 
+import { choice, list, object } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type Reply } from '../http/envelope.js';
-import { permits } from '../permissions.js';
-import type { Bodies } from '../schemas.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { PERMISSIONS, permits } from '../permissions.js';
+import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
+import { body, DELETED, dateTime, named, nullable, shortText, string, type ValueOf } from '../schemas.js';
 import type { TokenRecord } from '../state/tokens.js';
 
-export async function listTokens(context: Context): Promise<Reply> {
+const TOKEN_CREATE = body(
+  'TokenCreate',
+  object({
+    name: shortText(120),
+    permissions: list(choice(PERMISSIONS), { minItems: 1, uniqueItems: true }),
+    'expires_on?': dateTime,
+  }),
+  { name: 'deploys', permissions: ['functions:edit'] },
+);
+const TOKEN = named(
+  'Token',
+  object({
+    id: string,
+    name: string,
+    account: string,
+    permissions: list(string),
+    created_on: dateTime,
+    expires_on: nullable(dateTime),
+    'value?': { ...string, description: 'The token itself; shown once, when it is made' },
+  }),
+);
+
+export const TOKENS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/tokens`, id: 'token-list', access: 'tokens:read', summary: 'API tokens of an account', answer: many(TOKEN) }, listTokens),
+    routeWithBody({ method: 'POST', path: `${ACCOUNT_PATH}/tokens`, id: 'token-create', access: 'tokens:edit', summary: 'Make an API token; its text is shown this once', answer: created(TOKEN) }, TOKEN_CREATE, createToken),
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/tokens/{token_id}`, id: 'token-get', access: 'tokens:read', summary: 'An API token without its text', answer: one(TOKEN) }, getToken),
+    route({ method: 'DELETE', path: `${ACCOUNT_PATH}/tokens/{token_id}`, id: 'token-revoke', access: 'tokens:edit', summary: 'Revoke an API token', answer: one(DELETED) }, revokeToken),
+  ],
+};
+
+async function listTokens(context: Context): Promise<ListReply<typeof TOKEN>> {
   const { items, info } = await context.services.stores.tokens.page(
     [],
     pageQuery(context),
@@ -15,7 +49,7 @@ export async function listTokens(context: Context): Promise<Reply> {
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function createToken(context: Context, body: Bodies['TokenCreate']): Promise<Reply> {
+async function createToken(context: Context, body: ValueOf<typeof TOKEN_CREATE>): Promise<OneReply<typeof TOKEN>> {
   const { stores, tokens, limits, now } = context.services;
   const { account, principal } = context;
   const missing = body.permissions.find(permission => !permits(principal.permissions, permission));
@@ -51,11 +85,11 @@ export async function createToken(context: Context, body: Bodies['TokenCreate'])
   });
 }
 
-export async function getToken(context: Context): Promise<Reply> {
+async function getToken(context: Context): Promise<OneReply<typeof TOKEN>> {
   return { result: shown(await find(context)) };
 }
 
-export async function revokeToken(context: Context): Promise<Reply> {
+async function revokeToken(context: Context): Promise<OneReply<typeof DELETED>> {
   const { stores } = context.services;
   return stores.lock.run(`tokens/${context.account}`, async () => {
     const { id } = await find(context);
@@ -73,6 +107,6 @@ async function find(context: Context): Promise<TokenRecord> {
   return stored.value;
 }
 
-function shown({ hash, ...token }: TokenRecord) {
+function shown({ hash, ...token }: TokenRecord): ValueOf<typeof TOKEN> {
   return token;
 }

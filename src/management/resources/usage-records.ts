@@ -1,22 +1,26 @@
 /** The usage of accounts by day and function, for billing: as JSON, and as CSV. */
 
+import { INVOCATION_KINDS } from '../../quotas/limits.js';
+import { list, object, type Schema } from '../../quotas/schema/schema.js';
 import { usageCsv } from '../../usage/usage-csv.js';
 import { USAGE_BY } from '../../usage/usage-query.js';
 import type { UsageReport } from '../../usage/usage-report.js';
+import { CALL_KINDS, INVOCATION_OUTCOMES } from '../../usage/usage-slots.js';
 import type { Context } from '../context.js';
-import { ApiError, type PageInfo, type Reply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply, type PageInfo, type RawReply } from '../http/envelope.js';
 import type { UsageRange } from '../ports.js';
-import type { ApiRoute } from '../route.js';
+import { ACCOUNT_PATH, type ApiRoute, many, one, type Resource, route } from '../route.js';
+import { dateTime, day, integer, named, nullable, number, string, type ValueOf } from '../schemas.js';
 import { pageInfo } from '../state/records.js';
 import type { Principal } from '../state/tokens.js';
 
 const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' };
 
 /** The query of one account. Without days the query is for this month, today included. */
-export const USAGE_RANGE: ApiRoute['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
+const USAGE_RANGE: ApiRoute['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
 
 /** The query of several accounts, by pages: each has a report of its own, which may be long. */
-export const USAGE_PAGE: ApiRoute['query'] = {
+const USAGE_PAGE: ApiRoute['query'] = {
   ...USAGE_RANGE,
   page: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
   per_page: { type: 'integer', minimum: 1, maximum: 100, default: 100 },
@@ -25,21 +29,75 @@ export const USAGE_PAGE: ApiRoute['query'] = {
 /** The records of an answer, which is made and held at once. */
 const MAX_RECORDS = 50_000;
 
-export async function getAccountRecords(context: Context): Promise<Reply> {
+const counts = (names: readonly string[]): Schema<Readonly<Record<string, number>>> =>
+  object(Object.fromEntries(names.map(name => [name, integer])));
+
+const USAGE_REPORT = named(
+  'UsageReport',
+  object({
+    account: string,
+    from: day,
+    to: day,
+    as_of: dateTime,
+    records: list(
+      object({
+        day: nullable(day),
+        function: nullable(string),
+        invocations: integer,
+        requests: integer,
+        kinds: counts(INVOCATION_KINDS),
+        outcomes: counts(INVOCATION_OUTCOMES),
+        request_outcomes: counts(INVOCATION_OUTCOMES),
+        cpu_ms: number(),
+        wall_ms: number(),
+        request_bytes: integer,
+        response_bytes: integer,
+        subrequests: integer,
+        egress_sent_bytes: integer,
+        egress_received_bytes: integer,
+        cache_hits: integer,
+        cache_stale_hits: integer,
+        cache_misses: integer,
+        cache_bytes: integer,
+        calls: counts(CALL_KINDS),
+      }),
+    ),
+    stored: object({ bytes: integer, objects: integer }),
+    storage: list(
+      object({
+        day: nullable(day),
+        byte_hours: number(),
+        object_hours: number(),
+      }),
+    ),
+  }),
+);
+
+export const USAGE_RECORDS_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/usage/records`, id: 'usage-records', access: 'usage:read', summary: 'What an account has used, by day and function', query: USAGE_RANGE, answer: one(USAGE_REPORT) }, getAccountRecords),
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/usage/csv`, id: 'usage-csv', access: 'usage:read', summary: 'The same as CSV (RFC 4180)', query: USAGE_RANGE, answer: { kind: 'raw', mediaType: 'text/csv' } }, getAccountCsv),
+    route({ method: 'GET', path: '/usage/records', id: 'usage-records-list', access: 'usage:read', summary: 'What the accounts that the token may see have used', query: USAGE_PAGE, answer: many(USAGE_REPORT) }, listRecords),
+    route({ method: 'GET', path: '/usage/csv', id: 'usage-csv-list', access: 'usage:read', summary: 'The same as CSV (RFC 4180)', query: USAGE_PAGE, answer: { kind: 'raw', mediaType: 'text/csv' } }, listCsv),
+  ],
+};
+
+async function getAccountRecords(context: Context): Promise<OneReply<typeof USAGE_REPORT>> {
   return { result: shown(await reportOf(context, context.account)) };
 }
 
-export async function getAccountCsv(context: Context): Promise<Reply> {
+async function getAccountCsv(context: Context): Promise<RawReply> {
   return csvOf([await reportOf(context, context.account)]);
 }
 
 /** Lists the usage of the accounts that the token may see. */
-export async function listRecords(context: Context): Promise<Reply> {
+async function listRecords(context: Context): Promise<ListReply<typeof USAGE_REPORT>> {
   const { reports, info } = await pageOfReports(context);
   return { result: reports.map(shown), resultInfo: info };
 }
 
-export async function listCsv(context: Context): Promise<Reply> {
+async function listCsv(context: Context): Promise<RawReply> {
   return csvOf((await pageOfReports(context)).reports);
 }
 
@@ -105,13 +163,13 @@ async function checked<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-async function csvOf(reports: readonly UsageReport[]): Promise<Reply> {
+async function csvOf(reports: readonly UsageReport[]): Promise<RawReply> {
   const lines: string[] = [];
   for await (const line of usageCsv(reports)) lines.push(line);
   return { result: null, raw: lines.join(''), mediaType: 'text/csv; charset=utf-8; header=present' };
 }
 
-function shown({ account, from, to, asOf, records, stored, storage }: UsageReport): unknown {
+function shown({ account, from, to, asOf, records, stored, storage }: UsageReport): ValueOf<typeof USAGE_REPORT> {
   return {
     account,
     from,

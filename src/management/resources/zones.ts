@@ -1,15 +1,42 @@
 /** Zones: the domains of an account. */
 
 import { randomBytes } from 'node:crypto';
+import { object } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, zoneOf } from '../context.js';
 import { checkName } from '../dns/names.js';
-import { ApiError, type Reply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';
-import type { Bodies } from '../schemas.js';
+import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
+import { body, DELETED, dateTime, named, shortText, string, type ValueOf, zoneId } from '../schemas.js';
 import type { ZoneRecord } from '../state/stores.js';
 import { mayActOn } from '../state/tokens.js';
 
-export async function listZones(context: Context): Promise<Reply> {
+const ZONE_CREATE = body('ZoneCreate', object({ name: shortText(255), account: object({ id: shortText(63) }) }), {
+  name: 'example.com',
+  account: { id: 'acme' },
+});
+const ZONE = named(
+  'Zone',
+  object({
+    id: zoneId,
+    name: string,
+    account: object({ id: shortText(63) }),
+    created_on: dateTime,
+    modified_on: dateTime,
+  }),
+);
+
+export const ZONES_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: '/zones', id: 'zone-list', access: 'zones:read', summary: 'Zones that the token may see', query: { name: shortText(255) }, answer: many(ZONE) }, listZones),
+    routeWithBody({ method: 'POST', path: '/zones', id: 'zone-create', access: 'zones:edit', summary: 'Add a zone to an account', answer: created(ZONE) }, ZONE_CREATE, createZone),
+    route({ method: 'GET', path: ZONE_PATH, id: 'zone-get', access: 'zones:read', summary: 'A zone with its name', answer: one(ZONE) }, getZone),
+    route({ method: 'DELETE', path: ZONE_PATH, id: 'zone-delete', access: 'zones:edit', summary: 'Delete a zone with its records and settings', answer: one(DELETED) }, deleteZone),
+  ],
+};
+
+async function listZones(context: Context): Promise<ListReply<typeof ZONE>> {
   const { stores } = context.services;
   const { name } = context.query;
   const { items, info } = await stores.zones.page(
@@ -20,7 +47,7 @@ export async function listZones(context: Context): Promise<Reply> {
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function createZone(context: Context, body: Bodies['ZoneCreate']): Promise<Reply> {
+async function createZone(context: Context, body: ValueOf<typeof ZONE_CREATE>): Promise<OneReply<typeof ZONE>> {
   const { stores, functions, limits, now, zoneOwners } = context.services;
   const account = body.account.id;
   if (!mayActOn(context.principal, account)) {
@@ -60,14 +87,14 @@ export async function createZone(context: Context, body: Bodies['ZoneCreate']): 
   });
 }
 
-export async function getZone(context: Context): Promise<Reply> {
+async function getZone(context: Context): Promise<OneReply<typeof ZONE>> {
   const stored = await context.services.stores.zones.get(zoneOf(context).id);
   if (stored === undefined) throw new ApiError('NOT_FOUND', 'There is no such zone');
   return { result: shown(stored.value), etag: stored.etag };
 }
 
 /** With everything in it; routes are refused, since functions answer under them. */
-export async function deleteZone(context: Context): Promise<Reply> {
+async function deleteZone(context: Context): Promise<OneReply<typeof DELETED>> {
   const { stores, zoneOwners } = context.services;
   const { id, name, account } = zoneOf(context);
   return stores.lock.runAll(['zones', `zone/${id}`], async () => {
@@ -87,6 +114,6 @@ export async function deleteZone(context: Context): Promise<Reply> {
   });
 }
 
-function shown({ account, approved_by, ...zone }: ZoneRecord): unknown {
+function shown({ account, approved_by, ...zone }: ZoneRecord): ValueOf<typeof ZONE> {
   return { ...zone, account: { id: account } };
 }

@@ -1,19 +1,22 @@
 /** Many pairs or keys of a namespace in one request: all of it is checked before anything is written. */
+
 import { checkExpiration, checkKey, checkMetadata } from '../../../bindings/kv/check-arguments.js';
 import type { KvEngine } from '../../../bindings/kv/engine.js';
 import { KvError, kvError } from '../../../bindings/kv/errors.js';
 import { KV_LIMITS } from '../../../bindings/kv/limits.js';
 import { errorCode } from '../../../quotas/errors.js';
 import { accountWork, type CallWork } from '../../../quotas/host/call-work.js';
+import { anything, list, object, text, wholeNumber } from '../../../quotas/schema/schema.js';
 import type { Context } from '../../context.js';
 import { checkJsonType, parseJson } from '../../http/body.js';
-import { ApiError, type Reply } from '../../http/envelope.js';
+import { ApiError, type OneReply } from '../../http/envelope.js';
 import { type ElementBounds, type JsonElement, jsonElements } from '../../http/json-elements.js';
 import { Slices } from '../../http/slices.js';
-import type { Bodies, BodyName } from '../../schemas.js';
+import { one, type Resource, routeWithLongBody } from '../../route.js';
+import { body, boolean, integer, type NamedSchema, named, string, type ValueOf } from '../../schemas.js';
 import { isBody, problems } from '../../validator.js';
 import { withBody } from './body.js';
-import { namespaceOf } from './namespaces.js';
+import { NAMESPACE_PATH, namespaceOf } from './namespaces.js';
 
 /** A value in base64, or as a text in which each byte is escaped by another one. */
 const VALUE_BOUNDS: ElementBounds = {
@@ -33,28 +36,56 @@ interface CheckedPair {
   readonly expiration: number | undefined;
 }
 
-export async function putPairs(context: Context): Promise<Reply> {
+const kvKeyName = text({ minLength: 1 });
+const kvPair = object({
+  key: kvKeyName,
+  value: string,
+  'base64?': boolean,
+  'expiration?': wholeNumber(1, KV_LIMITS.maxExpiration, 'seconds'),
+  'expiration_ttl?': wholeNumber(1, KV_LIMITS.maxExpiration, 'seconds'),
+  'metadata?': anything(),
+});
+
+const KV_PAIR = body('KvPair', kvPair, { key: 'user/1', value: 'aGVsbG8=', base64: true });
+const KV_PAIRS = body('KvPairs', list(kvPair, { maxItems: KV_LIMITS.bulkPairs }), [
+  { key: 'user/1', value: 'hello', expiration_ttl: 3600, metadata: { plan: 'free' } },
+  { key: 'user/2', value: 'aGVsbG8=', base64: true },
+]);
+const KV_KEY_NAME = body('KvKeyName', kvKeyName, 'user/1');
+const KV_KEY_NAMES = body('KvKeyNames', list(kvKeyName, { maxItems: KV_LIMITS.bulkPairs }), ['user/1', 'user/2']);
+const KV_BULK = named('KvBulk', object({ successful_key_count: integer, unsuccessful_keys: list(string) }));
+
+export const KV_BULK_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    routeWithLongBody({ method: 'PUT', path: `${NAMESPACE_PATH}/bulk`, id: 'kv-bulk-put', access: 'kv:edit', summary: 'Set the values of up to 10,000 keys', answer: one(KV_BULK) }, KV_PAIRS, putPairs),
+    routeWithLongBody({ method: 'POST', path: `${NAMESPACE_PATH}/bulk/delete`, id: 'kv-bulk-delete', access: 'kv:edit', summary: 'Delete up to 10,000 keys', answer: one(KV_BULK) }, KV_KEY_NAMES, deleteKeys),
+  ],
+  schemas: [KV_PAIR, KV_KEY_NAME],
+};
+
+async function putPairs(context: Context): Promise<OneReply<typeof KV_BULK>> {
   checkJsonType(context.request);
   const namespace = await namespaceOf(context);
   const bounds = context.services.functions.storageBounds(context.account);
   return withBody(context, KV_LIMITS.bulkPutBytes, async body => {
-    const pairs = await checkedElements(context, body, VALUE_BOUNDS, 'KvPair', pair => {
+    const pairs = await checkedElements(context, body, VALUE_BOUNDS, KV_PAIR, pair => {
       return [checkKey('put', 'PUT', pair.key), checkedPair(pair)];
     });
     return written(context, pairs, async (key, { start, end, metadata, expiration }, work) => {
       const pair = parseJson(body.subarray(start, end));
       // It was checked, and its bytes are those that were.
-      if (!isBody('KvPair', pair, context.services.bindings)) throw new TypeError('The body has changed');
+      if (!isBody(context.services.schemas, KV_PAIR, pair)) throw new TypeError('The body has changed');
       await namespace.put(key, bytesOf(pair), { metadata, expiration, bounds }, work);
     });
   });
 }
 
-export async function deleteKeys(context: Context): Promise<Reply> {
+async function deleteKeys(context: Context): Promise<OneReply<typeof KV_BULK>> {
   checkJsonType(context.request);
   const namespace: KvEngine = await namespaceOf(context);
   return withBody(context, KV_LIMITS.bulkPutBytes, async body => {
-    const keys = await checkedElements(context, body, KEY_BOUNDS, 'KvKeyName', name => {
+    const keys = await checkedElements(context, body, KEY_BOUNDS, KV_KEY_NAME, name => {
       return [checkKey('delete', 'DELETE', name), {}];
     });
     return written(context, keys, (key, _place, work) => namespace.delete(key, work));
@@ -62,12 +93,12 @@ export async function deleteKeys(context: Context): Promise<Reply> {
 }
 
 /** The elements by key: among several for one key the last one wins. @throws ApiError BAD_JSON, BODY_INVALID with the place of the first defect */
-async function checkedElements<N extends BodyName, Checked extends object>(
-  { account, services: { bindings, functions } }: Context,
+async function checkedElements<T, Checked extends object>(
+  { account, services: { schemas, functions } }: Context,
   body: Uint8Array,
   bounds: ElementBounds,
-  schema: N,
-  check: (value: Bodies[N]) => readonly [key: string, checked: Checked],
+  schema: NamedSchema<T>,
+  check: (value: T) => readonly [key: string, checked: Checked],
 ): Promise<Map<string, Checked & JsonElement>> {
   const found = new Map<string, Checked & JsonElement>();
   const slices = new Slices(functions.work(account));
@@ -75,8 +106,8 @@ async function checkedElements<N extends BodyName, Checked extends object>(
   for (const place of jsonElements(body, bounds)) {
     index++;
     const value = parseJson(body.subarray(place.start, place.end));
-    if (!isBody(schema, value, bindings)) {
-      const [problem = 'it does not fit'] = problems(schema, value, bindings);
+    if (!isBody(schemas, schema, value)) {
+      const [problem = 'it does not fit'] = problems(schemas, schema, value);
       const what = problem.startsWith('/') ? `/${index}${problem}` : problem.replace('the body', `/${index}`);
       throw new ApiError('BODY_INVALID', what);
     }
@@ -95,7 +126,7 @@ async function checkedElements<N extends BodyName, Checked extends object>(
   return found;
 }
 
-function checkedPair(pair: Bodies['KvPair']): CheckedPair {
+function checkedPair(pair: ValueOf<typeof KV_PAIR>): CheckedPair {
   const { value, base64 = false, expiration, expiration_ttl: expirationTtl, metadata } = pair;
   if (base64 && !BASE64.test(value)) throw new TypeError('put: the value is not valid base64');
   const size = Buffer.byteLength(value, base64 ? 'base64' : 'utf8');
@@ -107,7 +138,7 @@ function checkedPair(pair: Bodies['KvPair']): CheckedPair {
   };
 }
 
-function bytesOf({ value, base64 = false }: Bodies['KvPair']): Uint8Array {
+function bytesOf({ value, base64 = false }: ValueOf<typeof KV_PAIR>): Uint8Array {
   return Buffer.from(value, base64 ? 'base64' : 'utf8');
 }
 
@@ -119,7 +150,7 @@ async function written<Checked extends JsonElement>(
   context: Context,
   checked: ReadonlyMap<string, Checked>,
   write: (key: string, checked: Checked, work: CallWork | undefined) => Promise<void>,
-): Promise<Reply> {
+): Promise<OneReply<typeof KV_BULK>> {
   const failed: string[] = [];
   let failure: unknown;
   let isOver = false;

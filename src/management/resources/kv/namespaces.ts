@@ -2,28 +2,49 @@
 
 import type { KvEngine, KvInfo } from '../../../bindings/kv/engine.js';
 import { kvBinding } from '../../../bindings/kv/kv-binding.js';
+import { CONFIGURED_NAME as KV_NAME } from '../../../bindings/kv/store/kv-directory.js';
+import { object } from '../../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../../context.js';
-import { ApiError, type Reply } from '../../http/envelope.js';
-import type { Bodies } from '../../schemas.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../../route.js';
+import { body, DELETED, dateTime, named, string, type ValueOf } from '../../schemas.js';
 import { pageOf } from '../../state/records.js';
 
-export async function listNamespaces(context: Context): Promise<Reply> {
+export const NAMESPACE_PATH = `${ACCOUNT_PATH}/kv/namespaces/{namespace_id}`;
+
+const KV_NAMESPACE_CREATE = body('KvNamespaceCreate', object({ name: KV_NAME }), { name: 'sessions' });
+const KV_NAMESPACE = named('KvNamespace', object({ id: string, created_on: dateTime }));
+
+export const KV_NAMESPACES_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/kv/namespaces`, id: 'kv-namespace-list', access: 'kv:read', summary: 'Key-value namespaces of an account', answer: many(KV_NAMESPACE) }, listNamespaces),
+    routeWithBody({ method: 'POST', path: `${ACCOUNT_PATH}/kv/namespaces`, id: 'kv-namespace-create', access: 'kv:edit', summary: 'Make a key-value namespace', answer: created(KV_NAMESPACE) }, KV_NAMESPACE_CREATE, createNamespace),
+    route({ method: 'GET', path: NAMESPACE_PATH, id: 'kv-namespace-get', access: 'kv:read', summary: 'A key-value namespace', answer: one(KV_NAMESPACE) }, getNamespace),
+    route({ method: 'DELETE', path: NAMESPACE_PATH, id: 'kv-namespace-delete', access: 'kv:edit', summary: 'Delete a key-value namespace with all that is in it', answer: one(DELETED) }, deleteNamespace),
+  ],
+};
+
+async function listNamespaces(context: Context): Promise<ListReply<typeof KV_NAMESPACE>> {
   const { items, info } = await pageOf(await directoryOf(context).list(), pageQuery(context));
   return { result: items.map(shown), resultInfo: info };
 }
 
-export async function getNamespace(context: Context): Promise<Reply> {
+async function getNamespace(context: Context): Promise<OneReply<typeof KV_NAMESPACE>> {
   return { result: shown(await infoOf(context, param(context, 'namespace_id'))) };
 }
 
-export async function createNamespace(context: Context, { name }: Bodies['KvNamespaceCreate']): Promise<Reply> {
+async function createNamespace(
+  context: Context,
+  { name }: ValueOf<typeof KV_NAMESPACE_CREATE>,
+): Promise<OneReply<typeof KV_NAMESPACE>> {
   const { created } = await directoryOf(context).create(name);
   if (!created) throw new ApiError('ALREADY_EXISTS', `The namespace ${JSON.stringify(name)} exists already`);
   await context.commit([]);
   return { result: shown(await infoOf(context, name)) };
 }
 
-export async function deleteNamespace(context: Context): Promise<Reply> {
+async function deleteNamespace(context: Context): Promise<OneReply<typeof DELETED>> {
   const name = param(context, 'namespace_id');
   await directoryOf(context).delete(name);
   await context.commit([]);
@@ -52,6 +73,6 @@ function unknown(name: string): ApiError {
   return new ApiError('NOT_FOUND', `There is no namespace ${JSON.stringify(name)}`);
 }
 
-function shown({ name, created }: KvInfo): unknown {
+function shown({ name, created }: KvInfo): ValueOf<typeof KV_NAMESPACE> {
   return { id: name, created_on: new Date(created).toISOString() };
 }

@@ -1,4 +1,5 @@
 /** The keys and values of a key-value namespace. */
+
 import {
   checkExpiration,
   checkKey,
@@ -10,24 +11,40 @@ import type { KvEntry, KvFound } from '../../../bindings/kv/engine.js';
 import type { KvMethod, KvOperation } from '../../../bindings/kv/errors.js';
 import { KV_LIMITS } from '../../../bindings/kv/limits.js';
 import { decodeCursor, encodeCursor } from '../../../bindings/kv/list-cursor.js';
+import { anything, object } from '../../../quotas/schema/schema.js';
 import { type Context, param } from '../../context.js';
 import type { ApiCode } from '../../http/codes.js';
-import { ApiError, type Reply } from '../../http/envelope.js';
+import { ApiError, type ListReply, type OneReply, type RawReply } from '../../http/envelope.js';
+import { many, one, type Resource, route } from '../../route.js';
+import { DELETED, integer, named, string, type ValueOf } from '../../schemas.js';
 import { withBody } from './body.js';
-import { namespaceOf } from './namespaces.js';
+import { NAMESPACE_PATH, namespaceOf } from './namespaces.js';
 
-export const KEY_QUERY = {
+const KEY_QUERY = {
   prefix: { type: 'string', maxLength: KV_LIMITS.keyBytes },
   cursor: { type: 'string', pattern: '^[A-Za-z0-9_-]{2,700}$' },
 };
 
-export const PUT_QUERY = {
+const PUT_QUERY = {
   expiration: { type: 'integer', minimum: 1 },
   expiration_ttl: { type: 'integer', minimum: 1 },
   metadata: { type: 'string', minLength: 1, maxLength: KV_LIMITS.metadataBytes },
 };
 
-export async function listKeys(context: Context): Promise<Reply> {
+const KV_KEY = named('KvKey', object({ name: string, 'expiration?': integer, 'metadata?': anything() }));
+
+export const KV_VALUES_API: Resource = {
+  // biome-ignore format: a table, one route a row
+  routes: [
+    route({ method: 'GET', path: `${NAMESPACE_PATH}/keys`, id: 'kv-key-list', access: 'kv:read', summary: 'Keys of a namespace, in the order of their UTF-8 bytes', query: KEY_QUERY, answer: many(KV_KEY, 'cursor') }, listKeys),
+    route({ method: 'GET', path: `${NAMESPACE_PATH}/values/{key_name}`, id: 'kv-value-get', access: 'kv:read', summary: 'The value of a key', answer: { kind: 'raw', mediaType: 'application/octet-stream' } }, getValue),
+    route({ method: 'PUT', path: `${NAMESPACE_PATH}/values/{key_name}`, id: 'kv-value-put', access: 'kv:edit', summary: 'Set the value of a key to the bytes of the body', query: PUT_QUERY, answer: one(KV_KEY) }, putValue, 'bytes'),
+    route({ method: 'DELETE', path: `${NAMESPACE_PATH}/values/{key_name}`, id: 'kv-value-delete', access: 'kv:edit', summary: 'Delete a key', answer: one(DELETED) }, deleteValue),
+    route({ method: 'GET', path: `${NAMESPACE_PATH}/metadata/{key_name}`, id: 'kv-metadata-get', access: 'kv:read', summary: 'Expiry and metadata of a key', answer: one(KV_KEY) }, getMetadata),
+  ],
+};
+
+async function listKeys(context: Context): Promise<ListReply<typeof KV_KEY>> {
   const { prefix, cursor, per_page: limit } = context.query;
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
   const query = { limit: checkLimit(limit), prefix: checked('QUERY_INVALID', () => checkPrefix(prefix)), after };
@@ -39,7 +56,7 @@ export async function listKeys(context: Context): Promise<Reply> {
   };
 }
 
-export async function getValue(context: Context): Promise<Reply> {
+async function getValue(context: Context): Promise<RawReply> {
   const { content } = await foundOf(context);
   const body = content.open();
   return {
@@ -49,7 +66,7 @@ export async function getValue(context: Context): Promise<Reply> {
   };
 }
 
-export async function getMetadata(context: Context): Promise<Reply> {
+async function getMetadata(context: Context): Promise<OneReply<typeof KV_KEY>> {
   const { content, metadata, expiration } = await foundOf(context);
   content.release();
   const key = keyOf(context, 'get', 'GET');
@@ -62,7 +79,7 @@ export async function getMetadata(context: Context): Promise<Reply> {
   };
 }
 
-export async function putValue(context: Context): Promise<Reply> {
+async function putValue(context: Context): Promise<OneReply<typeof KV_KEY>> {
   const { expiration, expiration_ttl: expirationTtl, metadata: given } = context.query;
   const key = keyOf(context, 'put', 'PUT');
   const metadata = checked('QUERY_INVALID', () => checkMetadata(given));
@@ -82,7 +99,7 @@ export async function putValue(context: Context): Promise<Reply> {
   };
 }
 
-export async function deleteValue(context: Context): Promise<Reply> {
+async function deleteValue(context: Context): Promise<OneReply<typeof DELETED>> {
   const key = keyOf(context, 'delete', 'DELETE');
   await (await namespaceOf(context)).delete(key);
   await context.commit([]);
@@ -110,7 +127,7 @@ function checked<T>(code: ApiCode, check: () => T): T {
   }
 }
 
-function shownKey({ key, metadata, expiration }: KvEntry): unknown {
+function shownKey({ key, metadata, expiration }: KvEntry): ValueOf<typeof KV_KEY> {
   return {
     name: key,
     ...(expiration === undefined ? undefined : { expiration }),
