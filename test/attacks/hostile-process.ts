@@ -69,7 +69,7 @@ let namespaces: Promise<Sandbox> | undefined;
 
 function layersOf(sandbox: HostileOptions['sandbox']): Promise<Sandbox> {
   if (sandbox !== 'namespaces') return sandboxFor(sandbox);
-  namespaces ??= probe({ ...findPrograms(), bwrap: undefined, prlimit: undefined });
+  namespaces ??= probe({ ...findPrograms(), bwrap: undefined, confine: undefined, prlimit: undefined });
   return namespaces;
 }
 
