@@ -127,7 +127,7 @@ export const ABLATIONS: readonly Ablation[] = [
     without: 'the catch around the bridge',
     file: 'src/guest/bridge.ts',
     find: `  } catch {
-    // The host function throws nothing else, and `lastError()` belongs to another op.
+    // The host function throws nothing else, and \`lastError()\` belongs to another op.
     throw exhausted();
   }`,
     replace: `  } finally {
