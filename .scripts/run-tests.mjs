@@ -19,6 +19,8 @@ import { stripVTControlCharacters } from 'node:util';
 const SLOW = [
   'attacks/attacks',
   'bindings/socket/database-clients',
+  'attacks/confined-cells',
+  'attacks/environments',
   'limits/attacks',
   'attacks/callback-bombs',
   'host/objects/unstored-writes',

@@ -110,7 +110,11 @@ asRoot('the host of an ordinary user serves functions, and warns of what its use
   t.deepEqual(answers, ['fine', 'fine']);
   t.false(sandbox.ownUser);
   t.is(warnings.length, 1, warnings.join('\n'));
-  t.true(warnings[0].startsWith(`EDGE_SANDBOX The sandbox of cells is incomplete. ${sandbox.separation} Missing: `));
+  t.true(
+    warnings[0].startsWith(
+      `EDGE_SANDBOX The sandbox of cells does not separate accounts. ${sandbox.separation} Missing: `,
+    ),
+  );
   t.regex(warnings[0], /\/etc\/subuid/);
 });
 
