@@ -56,11 +56,13 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/isolate/parser.bundle.cjs',
     'dist/src/isolate/worker.bundle.cjs',
     'dist/src/pool/cell/cell-main.bundle.cjs',
+    'dist/src/native/edgehost-confine-linux-x64',
+    'dist/src/native/edgehost-confine-linux-arm64',
   ]) {
     t.true(paths.includes(path), path);
   }
   const odd =
-    /^(dist\/src\/.*\.(c?js|d\.c?ts)|dist\/src\/(bundle|isolate)\/LICENSES\.txt|docs\/[^/]*\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
+    /^(dist\/src\/.*\.(c?js|d\.c?ts)|dist\/src\/(bundle|isolate)\/LICENSES\.txt|dist\/src\/native\/edgehost-confine-linux-(x64|arm64)|native\/confine\.c|docs\/[^/]*\.md|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/;
   t.deepEqual(
     paths.filter(path => !odd.test(path)),
     [],
