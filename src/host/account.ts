@@ -61,6 +61,8 @@ export class Account {
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
   readonly #loads = new LoadTurns();
+  /** Clients without a configuration, by their row: each access of the member gets the same one. */
+  readonly #clients = new Map<string, object>();
   /** Set when it is removed or its host is closed. */
   #ended: EdgeError | undefined;
 
@@ -189,7 +191,11 @@ export class Account {
    */
   client<Config, Shared, Client extends object>(row: ClientRow<Config, Shared, Client>, config: Config): Client {
     this.#check();
-    return this.#host.bindings.client(row, this.#bindingContext(), config, this.#host.bodies);
+    const kept = config === undefined ? this.#clients.get(row.name) : undefined;
+    if (kept !== undefined) return kept as Client; // as this row has made it
+    const client = this.#host.bindings.client(row, this.#bindingContext(), config, this.#host.bodies);
+    if (config === undefined) this.#clients.set(row.name, client);
+    return client;
   }
 
   /**

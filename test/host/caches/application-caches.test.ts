@@ -20,6 +20,8 @@ test('account.caches has what functions put, and they have what it puts', async 
   t.is(await textOf(fn.fetch('http://f/')), 'of the application');
   t.is(await account.caches.default.match('http://x/a'), undefined);
   t.is(await host.caches.default.match('http://x/a'), undefined);
+  t.is(account.caches, account.caches, 'one client, however often it is read');
+  t.is(host.caches, host.caches);
 });
 
 test('match(), put() and delete() of the application have the rules of functions', async t => {
