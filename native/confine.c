@@ -18,7 +18,7 @@
  *   --exec=PATH         Landlock: may read and execute this file
  *   --write=PATH        Landlock: may read and write files below this folder, and create and remove them
  *   --landlock          restrict to the paths above; fails where the kernel has no Landlock
- *   --abi=N             use no more of Landlock than its ABI N has (for tests)
+ *   --abi=N             use no more of Landlock than its ABI N has
  *   --filter=FD         load the seccomp filter that can be read from this descriptor, then close it
  *   --own-pid=VALUE     in that filter, comparisons with VALUE become comparisons with the number of this process
  *   --landlock-abi      print the ABI of Landlock, 0 where there is none, and end
@@ -156,7 +156,7 @@ enum {
   NR_landlock_restrict_self = 446,
 };
 
-enum { EPERM = 1, EINTR = 4, EINVAL = 22, ENOSYS = 38, EOPNOTSUPP = 95 };
+enum { EINTR = 4, EINVAL = 22 };
 
 /* The compiler may call these for copies that are written as loops or assignments. */
 void *memset(void *to, int byte, u64 length) {

@@ -1,6 +1,6 @@
 /**
- * What attacks cells and hosts elsewhere in this folder, where nothing may be unshared: the same test files, run by an application that has only the launcher. What
- * fails there fails here, by its title.
+ * The attacks of other files of this folder, where nothing may be unshared: they are run by an application that has only the launcher. A failure there is shown
+ * here with its title.
  */
 import { spawn } from 'node:child_process';
 import process from 'node:process';

@@ -27,6 +27,7 @@ import {
   withoutNamespaces,
 } from './native/environments.js';
 import { compileIntruder, startIntruder, startNeighbour, successes } from './native/intrude.js';
+import { isLandlock, without } from './native/with-files.js';
 
 const isLinux = process.platform === 'linux';
 const intruder = isLinux ? compileIntruder() : undefined;
@@ -42,7 +43,7 @@ const notRoot =
 const asRoot = unlessMissing(notRoot);
 const inDocker = unlessMissing(notRoot ?? missingProfile());
 
-/** What a cell needs, and has behind every wall. */
+/** The things that a cell needs, and has behind every wall. */
 const NEEDED = ['echo', 'inherited socket', 'memory', 'thread'];
 const folder = mkdtempSync(join(tmpdir(), 'edgehost-environments-'));
 const secret = join(folder, 'secret');
@@ -75,7 +76,7 @@ function attempts(): string[] {
   ];
 }
 
-/** What functions do there, by `application.ts`. */
+/** The results of the functions of `application.ts`. */
 interface Ran {
   readonly answer: string;
   readonly cpu: string;
@@ -191,11 +192,6 @@ for (const abi of [1, 2, 3, 4, 5, 6]) {
   });
 }
 
-/** The sandbox without the words of a layer. */
-function without(sandbox: Sandbox, isOfLayer: (word: string) => boolean): Sandbox {
-  return { ...sandbox, command: start => sandbox.command(start).filter(word => !isOfLayer(word)) };
-}
-
 const ABLATIONS: readonly {
   readonly layer: string;
   readonly change: (sandbox: Sandbox) => Sandbox;
@@ -203,7 +199,7 @@ const ABLATIONS: readonly {
 }[] = [
   {
     layer: 'Landlock',
-    change: sandbox => without(sandbox, word => /^--(?:landlock$|exec=|read=)/.test(word)),
+    change: sandbox => without(sandbox, isLandlock),
     succeeds: () => [`read ${secret}`, 'read /etc/passwd'],
   },
   {
@@ -214,7 +210,7 @@ const ABLATIONS: readonly {
   {
     layer: 'a user of its own and the filter',
     change: sandbox => ({
-      ...without(sandbox, word => /^--(?:user=|landlock$|exec=|read=)/.test(word)),
+      ...without(sandbox, word => isLandlock(word) || word.startsWith('--user=')),
       filter: undefined,
     }),
     succeeds: () => [`write ${secret}`, 'other: signal', 'other: read environment'],

@@ -16,6 +16,7 @@ import { LAYERS, type SandboxLayer } from '../../src/pool/sandbox/state.js';
 import { unlessMissing } from '../needs.js';
 import { asUser, type Behind, type Environment, runIn } from './native/environments.js';
 import { compileIntruder, type Findings, startIntruder, startNeighbour, successes } from './native/intrude.js';
+import { isLandlock, without } from './native/with-files.js';
 
 const isLinux = process.platform === 'linux';
 const intruder = isLinux ? compileIntruder() : undefined;
@@ -24,7 +25,7 @@ const native = unlessMissing(noIntruder);
 const path = intruder?.path ?? '';
 const isRoot = process.geteuid?.() === 0;
 
-/** As on a machine that the package has no launcher for. */
+/** The programs of a machine that the package has no launcher for. */
 const NO_LAUNCHER = { confine: undefined, confineProblem: 'there is no launcher' };
 
 /** What a cell needs, and has behind every wall. */
@@ -127,13 +128,6 @@ native('native code in a complete sandbox gets nothing but its own sockets, memo
   t.true(found.size > 120, String(found.size));
   t.regex(sandbox.state.separation, /^Accounts are separated: /);
 });
-
-/** The sandbox without a layer that is words of its command. */
-function without(sandbox: Sandbox, isOfLayer: (word: string) => boolean): Sandbox {
-  return { ...sandbox, command: start => sandbox.command(start).filter(word => !isOfLayer(word)) };
-}
-
-const isLandlock = (word: string): boolean => /^--(?:landlock$|abi=|exec=|read=|write=)/.test(word);
 
 native(
   'without the filter the same code starts processes, makes namespaces and sockets: it is that layer that refuses them',
@@ -248,7 +242,7 @@ for (const [wall, without] of [
   });
 }
 
-/** What native code in the cells of a host in this environment can do. Undefined when the host cannot read this package. */
+/** The successful attacks of native code in the cells of a host in this environment. Undefined when the host cannot read this package. */
 async function behind(t: ExecutionContext, environment: Environment): Promise<Behind | undefined> {
   const found = await runIn<Behind>(environment, './behind.js', [path, ...everything().filter(isForAll)]);
   if (found.printed !== undefined) return found.printed;

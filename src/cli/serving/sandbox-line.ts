@@ -1,14 +1,13 @@
 /** One line about the layers of the operating system that separate accounts. */
 import type { EdgeHost } from '../../host/edge-host.js';
-import { LAYERS, type SandboxState } from '../../pool/sandbox/state.js';
+import { LAYERS, type SandboxLayer, type SandboxState } from '../../pool/sandbox/state.js';
 
-const NAMES = { ownUser: 'own user', resourceLimits: 'limits' } as const;
+const NAMES: Partial<Record<SandboxLayer, string>> = { ownUser: 'own user', resourceLimits: 'limits' };
 
 export function sandboxLine(state: SandboxState): string {
-  const layers = LAYERS.filter(layer => state[layer]).map(layer => {
-    if (layer === 'landlock') return `landlock (ABI ${state.landlockAbi})`;
-    return layer === 'ownUser' || layer === 'resourceLimits' ? NAMES[layer] : layer;
-  });
+  const layers = LAYERS.filter(layer => state[layer]).map(layer =>
+    layer === 'landlock' ? `landlock (ABI ${state.landlockAbi})` : (NAMES[layer] ?? layer),
+  );
   const having = layers.length === 0 ? 'no layers' : layers.join(', ');
   if (state.separated) return `Sandbox: accounts are separated: ${having}`;
   if (state.mode === 'custom') return 'Sandbox: a command of your own';

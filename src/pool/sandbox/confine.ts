@@ -59,8 +59,6 @@ export interface LandlockRules {
   /** Files, and folders with all that is in them. */
   readonly read: readonly string[];
   readonly write: readonly string[];
-  /** Use no more than this ABI has. For tests. */
-  readonly maxAbi?: number | undefined;
 }
 
 /** The restrictions that the launcher takes on; all are optional. */
@@ -72,7 +70,8 @@ export interface Confinement {
   /** All capabilities, life after its parent, and ways to gain privileges. The next three need it. */
   readonly drops?: boolean;
   readonly user?: number | undefined;
-  readonly landlock?: LandlockRules | undefined;
+  /** `abi`: use no more of Landlock than this one has. */
+  readonly landlock?: (LandlockRules & { readonly abi: number }) | undefined;
   /** A descriptor with a filter made for {@link PID_MARKER}. */
   readonly filterFd?: number | undefined;
 }
@@ -93,10 +92,10 @@ export function confineCommand(path: string, wanted: Confinement): readonly stri
   ];
 }
 
-function landlockOptions({ execute, read, write, maxAbi }: LandlockRules): readonly string[] {
+function landlockOptions({ execute, read, write, abi }: LandlockRules & { readonly abi: number }): readonly string[] {
   return [
     '--landlock',
-    ...(maxAbi === undefined ? [] : [`--abi=${maxAbi}`]),
+    `--abi=${abi}`,
     ...execute.map(path => `--exec=${path}`),
     ...read.map(path => `--read=${path}`),
     ...write.map(path => `--write=${path}`),

@@ -14,25 +14,31 @@ const PROC = '/proc';
 
 /** The files that a process needs, by the paths at which it opens them. */
 export interface RoomFiles {
-  /** Node, the loader, and the programs that start it: they may be executed. */
+  /** Node, its loader, and a program that starts it: these may be executed. */
   readonly executables: readonly string[];
   /** Files and folders that are read alone. */
   readonly others: readonly string[];
   readonly links: readonly { readonly path: string; readonly target: string }[];
 }
 
-/** The files of a process and of these programs that start it. Rejects when a file cannot be found. */
-export async function roomFiles(
-  programs: readonly string[],
-  wanted: readonly Library[] = CELL_LIBRARIES,
-): Promise<RoomFiles> {
-  const executables = [...new Set([process.execPath, ...programs])];
+/** Rejects when a file cannot be found. */
+export async function roomFiles(wanted: readonly Library[] = CELL_LIBRARIES): Promise<RoomFiles> {
   const { paths, links } = packageFiles(wanted);
-  const libraries = await Promise.all([...executables.map(sharedLibraries), librariesOfAddons(paths)]);
+  const libraries = await Promise.all([sharedLibraries(process.execPath), librariesOfAddons(paths)]);
   const loader = interpreterOf(process.execPath);
   return {
-    executables: [...executables, ...(loader === undefined ? [] : [loader])],
+    executables: [process.execPath, ...(loader === undefined ? [] : [loader])],
     others: [...new Set([...libraries.flat(), ...builtinsOnDisk(), ...paths])].filter(path => path !== loader),
+    links,
+  };
+}
+
+/** The files of a process, and of a program that starts it in the same root. Rejects when a library of the program cannot be found. */
+export async function withProgram({ executables, others, links }: RoomFiles, program: string): Promise<RoomFiles> {
+  const libraries = await sharedLibraries(program);
+  return {
+    executables: [...new Set([...executables, program])],
+    others: [...new Set([...others, ...libraries])].filter(path => !executables.includes(path)),
     links,
   };
 }

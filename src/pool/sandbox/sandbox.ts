@@ -83,14 +83,17 @@ async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox
  *
  * @param maxAbi use no more of Landlock than this ABI has. For tests
  */
-export async function probe(programs: Programs, rules: ProcessRules = CELL_RULES, maxAbi?: number): Promise<Sandbox> {
+export async function probe(
+  programs: Programs,
+  rules: ProcessRules = CELL_RULES,
+  maxAbi = Number.POSITIVE_INFINITY,
+): Promise<Sandbox> {
   const isRoot = process.geteuid?.() === 0;
   const [limits, abi] = await Promise.all([
     limitsFor(programs, rules),
     programs.confine === undefined ? 0 : landlockAbi(programs.confine),
   ]);
-  const isAbiLowered = maxAbi !== undefined && maxAbi < abi;
-  const system = { isRoot, programs, landlockAbi: isAbiLowered ? maxAbi : abi, isAbiLowered };
+  const system = { isRoot, programs, landlockAbi: Math.min(abi, maxAbi) };
   const failures: string[] = [];
   const pools = new Map<string, UserIds>();
   for await (const wall of wallsFor(system, failures, rules)) {
@@ -221,7 +224,7 @@ function limitsByLauncher(confine: string, { limits, raised, threads }: ProcessR
   };
 }
 
-/** As many as the system lets this process set: prlimit sets all or none. */
+/** prlimit sets all limits that it is given, or none: each group is tried out, and the ones that the system permits are used together. */
 async function limitsByPrlimit(prlimit: string, { limits, raised, threads }: ProcessRules): Promise<Limits> {
   const works = async (args: readonly string[]): Promise<boolean> =>
     (await attempt([prlimit, ...args, prlimit, '--version'], { cwd: '/', timeoutMs: PROBE_TIMEOUT_MS })).works;

@@ -14,7 +14,7 @@ const PROGRAM_HEADER_BYTES = 56;
 
 /**
  * By the paths at which the loader opens them, its own first. The loader itself is asked, as `ldd` does: it knows search paths, caches and the machine's
- * variants. None for an executable that needs none. Rejects when it is not a 64-bit little-endian ELF file, or when a library is missing.
+ * variants. The list is empty for an executable that needs no library. Rejects when it is not a 64-bit little-endian ELF file, or when a library is missing.
  */
 export async function sharedLibraries(executable: string): Promise<readonly string[]> {
   const interpreter = interpreterOf(executable);

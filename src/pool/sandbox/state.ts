@@ -28,11 +28,11 @@ export interface SandboxState {
   /** Which layers are missing, why, and what to install or allow for each. */
   readonly missing: readonly string[];
   /**
-   * Whether accounts are separated even from native code that has taken over a cell: `seccomp`, `user`, `ownUser` and `resourceLimits`, and `root` or
+   * Whether accounts are separated even from the native code of a compromised cell: `seccomp`, `user`, `ownUser` and `resourceLimits`, and `root` or
    * `landlock`. `sandbox: 'strict'` demands it. For engines of SQL `ownUser` counts where they can have one.
    */
   readonly separated: boolean;
-  /** One sentence: what native code that has taken over the cell of one account can do to others. */
+  /** One sentence: what native code in the compromised cell of one account can do to others. */
   readonly separation: string;
 }
 

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './cell-filter.js';
 import { confineCommand } from './confine.js';
 import { messageOf, type Programs } from './programs.js';
-import { landlockRules, type RoomFiles, roomArguments, roomFiles, withFolder } from './room.js';
+import { landlockRules, type RoomFiles, roomArguments, roomFiles, withFolder, withProgram } from './room.js';
 import type { ProcessRules } from './rules.js';
 import type { SandboxLayer } from './state.js';
 import { type IdRange, ownRootRange, subordinateRange } from './user-ids.js';
@@ -40,8 +40,6 @@ export interface System {
   readonly programs: Programs;
   /** The ABI of Landlock that the launcher may use; 0 for none. */
   readonly landlockAbi: number;
-  /** Whether `landlockAbi` is less than the kernel's. For tests. */
-  readonly isAbiLowered?: boolean;
 }
 
 /** The beginning of the reason why cells cannot have users of their own. */
@@ -69,18 +67,20 @@ export async function* wallsFor(
 ): AsyncGenerator<Wall, void> {
   const maker = new WallMaker(system, reasons, rules);
   const { isRoot, programs } = system;
+  /** Users of their own for processes that no root of their own contains. */
+  let bare: IdRange | undefined;
   if (rules.hasFolder) {
     // A user of its own must own the folder, which root alone can give away and still read. It must also reach the folder, as it can in a root of its own.
     const ids = isRoot ? ownRootRange() : undefined;
     if (ids !== undefined) yield* maker.rootRoom(ids, []);
   } else if (isRoot) {
-    const ids = ownRootRange();
-    if (ids === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
+    bare = ownRootRange();
+    if (bare === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
     else {
-      yield* maker.rootRoom(ids, []);
-      yield* maker.rootNamespaces(ids, []);
-      yield* maker.ownUserRoom(ids);
-      yield* maker.confined(ids);
+      yield* maker.rootRoom(bare, []);
+      yield* maker.rootNamespaces(bare, []);
+      yield* maker.ownUserRoom(bare);
+      yield* maker.landlocked(bare);
     }
   } else if (programs.unshare !== undefined && programs.newuidmap !== undefined) {
     const ids = await quietly(subordinateIds(programs.unshare, programs), NO_IDS, reasons);
@@ -92,7 +92,14 @@ export async function* wallsFor(
   }
   yield* maker.userRoom();
   yield* maker.userNamespaces();
-  yield* maker.confined(undefined);
+  yield* maker.landlocked(undefined);
+  // Another user is kept from the files of accounts, which a filter alone is not.
+  if (bare !== undefined) {
+    yield* maker.filtered(bare);
+    yield* maker.unprivileged(bare);
+  }
+  yield* maker.filtered(undefined);
+  yield* maker.unprivileged(undefined);
 }
 
 /** Makes walls of one system for processes with the same rules. Each kind yields none where a program for it is missing. */
@@ -100,20 +107,18 @@ class WallMaker {
   readonly #programs: Programs;
   readonly #isRoot: boolean;
   readonly #abi: number;
-  readonly #maxAbi: number | undefined;
   readonly #reasons: string[];
   readonly #rules: Pick<ProcessRules, 'libraries' | 'calls'>;
-  readonly #rooms = new Map<string, Promise<RoomFiles | undefined>>();
+  #found: Promise<RoomFiles | undefined> | undefined;
 
   constructor(
-    { isRoot, programs, landlockAbi, isAbiLowered }: System,
+    { isRoot, programs, landlockAbi }: System,
     reasons: string[],
     rules: Pick<ProcessRules, 'libraries' | 'calls'>,
   ) {
     this.#programs = programs;
     this.#isRoot = isRoot;
     this.#abi = landlockAbi;
-    this.#maxAbi = isAbiLowered === true ? landlockAbi : undefined;
     this.#reasons = reasons;
     this.#rules = rules;
   }
@@ -123,9 +128,9 @@ class WallMaker {
     const { bwrap } = this.#programs;
     const last = this.#last();
     if (bwrap === undefined || last === undefined) return;
-    const files = await this.#files('root', [last.program]);
-    if (files === undefined) return;
-    const room = roomArguments(files);
+    const files = await this.#files();
+    const room = files && (await this.#room(files, last));
+    if (files === undefined || room === undefined) return;
     yield {
       name: 'bwrap',
       layers: ['root', 'namespaces', 'user', 'ownUser', ...last.layers],
@@ -151,7 +156,7 @@ class WallMaker {
     const { unshare, setpriv } = this.#programs;
     const last = this.#last();
     if (unshare === undefined || setpriv === undefined || last === undefined) return;
-    const files = await this.#files('namespaces', []);
+    const files = await this.#files();
     if (files === undefined) return;
     yield {
       name: 'unshare',
@@ -185,14 +190,14 @@ class WallMaker {
     }
   }
 
-  /** As an ordinary user: a user namespace in which the cell has the same number as the application. */
+  /** For an ordinary user: a user namespace in which the cell has the same number as the application. */
   async *userRoom(): AsyncGenerator<Wall, void> {
     const { bwrap } = this.#programs;
     if (bwrap === undefined) return;
     const last = this.#abi > 0 ? this.#confine() : undefined;
-    const files = await this.#files('root', last === undefined ? [] : [last.program]);
-    if (files === undefined) return;
-    const room = roomArguments(files);
+    const files = await this.#files();
+    const room = files && (await this.#room(files, last));
+    if (files === undefined || room === undefined) return;
     yield {
       name: 'bwrap',
       layers: ['root', 'namespaces', 'user', ...(last?.layers ?? [])],
@@ -215,7 +220,7 @@ class WallMaker {
     const { unshare } = this.#programs;
     const last = this.#last();
     if (unshare === undefined || last === undefined) return;
-    const files = await this.#files('namespaces', []);
+    const files = await this.#files();
     if (files === undefined) return;
     yield {
       name: 'unshare',
@@ -230,30 +235,36 @@ class WallMaker {
     };
   }
 
-  /** Nothing that is made first, as in a container without the right to make namespaces. `ids`: root gives each cell its own user. */
-  async *confined(ids: IdRange | undefined): AsyncGenerator<Wall, void> {
-    for (const last of await this.#lasts()) {
-      const files = await this.#files('landlock', []);
-      if (files === undefined) return;
-      yield {
-        name: last.name,
-        layers: ['user', ...(ids === undefined ? [] : ['ownUser' as const]), ...last.layers],
-        ids,
-        filter: this.#filterOfLast(last),
-        isWrapped: false,
-        command: start =>
-          last.command({ ...start, id: ids === undefined ? undefined : start.id }, files, start.filterFd),
-      };
-    }
+  /** A process that restricts itself, as in a container without the right to make namespaces. @param ids with them, root gives each cell its own user */
+  async *landlocked(ids: IdRange | undefined): AsyncGenerator<Wall, void> {
+    const { confine, setpriv } = this.#programs;
+    if (this.#abi > 0) yield* this.#restricted(this.#confine(), ids);
+    if (confine === undefined && setpriv !== undefined)
+      yield* this.#restricted(await this.#landlockSetpriv(setpriv), ids);
   }
 
-  /** All programs that can stand last before Node, the best first. */
-  async #lasts(): Promise<readonly Last[]> {
-    const { setpriv } = this.#programs;
-    const confine = this.#confine();
-    const newer = confine === undefined && setpriv !== undefined ? await this.#landlockSetpriv(setpriv) : undefined;
-    const without = confine === undefined || this.#abi === 0 ? undefined : this.#confine(0);
-    return [confine, without, newer, this.#setpriv()].filter(last => last !== undefined);
+  /** The same on a kernel without Landlock. */
+  filtered(ids: IdRange | undefined): AsyncGenerator<Wall, void> {
+    return this.#restricted(this.#confine(0), ids);
+  }
+
+  /** No privileges, and nothing else. */
+  unprivileged(ids: IdRange | undefined): AsyncGenerator<Wall, void> {
+    return this.#restricted(this.#setpriv(), ids);
+  }
+
+  /** The program stands alone before Node. */
+  async *#restricted(last: Last | undefined, ids: IdRange | undefined): AsyncGenerator<Wall, void> {
+    const files = last && (await this.#files());
+    if (last === undefined || files === undefined) return;
+    yield {
+      name: last.name,
+      layers: ['user', ...(ids === undefined ? [] : ['ownUser' as const]), ...last.layers],
+      ids,
+      filter: this.#filterOfLast(last),
+      isWrapped: false,
+      command: start => last.command({ ...start, id: ids === undefined ? undefined : start.id }, files, start.filterFd),
+    };
   }
 
   /** The program that stands last before Node and gives up the remaining rights. */
@@ -273,7 +284,7 @@ class WallMaker {
         confineCommand(confine, {
           drops: true,
           user: id,
-          landlock: abi > 0 ? { ...landlockRules(files, folder), maxAbi: this.#maxAbi } : undefined,
+          landlock: abi > 0 ? { ...landlockRules(files, folder), abi } : undefined,
           filterFd,
         }),
     };
@@ -333,11 +344,17 @@ class WallMaker {
     return takesFilter ? cellFilter(process.arch, this.#rules.calls, PID_MARKER) : undefined;
   }
 
-  #files(what: string, programs: readonly string[]): Promise<RoomFiles | undefined> {
-    const key = programs.join();
-    const found = this.#rooms.get(key) ?? quietly(roomFiles(programs, this.#rules.libraries), what, this.#reasons);
-    this.#rooms.set(key, found);
-    return found;
+  /** The files of a process, which all walls share: its loader is asked once. */
+  #files(): Promise<RoomFiles | undefined> {
+    this.#found ??= quietly(roomFiles(this.#rules.libraries), 'files', this.#reasons);
+    return this.#found;
+  }
+
+  /** The arguments that make a root with the files, and with the program that stands last in it. */
+  async #room(files: RoomFiles, last: Last | undefined): Promise<readonly string[] | undefined> {
+    if (last === undefined) return roomArguments(files);
+    const all = await quietly(withProgram(files, last.program), 'root', this.#reasons);
+    return all && roomArguments(all);
   }
 }
 

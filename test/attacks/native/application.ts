@@ -1,5 +1,5 @@
 /**
- * An application of its own, for tests that start it with fewer rights: runs functions in cells, has them exceed their limits, and prints what became of them.
+ * An application of its own, for tests that start it with fewer rights: runs functions in cells, has them exceed their limits, and prints the outcomes.
  */
 import process from 'node:process';
 import { EdgeHost } from '../../../src/index.js';

@@ -20,10 +20,10 @@ export interface Environment {
   readonly filter?: Buffer;
 }
 
-/** What `behind.ts` prints. */
+/** The output of `behind.ts`. */
 export interface Behind {
   readonly state: SandboxState;
-  /** What native code in a cell was able to do. */
+  /** The successful attacks of native code in a cell. */
   readonly done: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function runIn<T>(
   });
 }
 
-/** Behind a filter, with all rights of root; what is mounted stays as it is. */
+/** A filter around a program that has all rights of root. The mounts of this machine stay as they are. */
 export function filtered(filter: Buffer, then: readonly string[] = []): Environment {
   return { command: [bwrap ?? '', '--dev-bind', '/', '/', '--seccomp', String(FILTER_FD), '--', ...then], filter };
 }

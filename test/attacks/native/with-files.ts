@@ -5,3 +5,12 @@ import type { Sandbox } from '../../../src/pool/sandbox/sandbox.js';
 export function withFiles(sandbox: Sandbox, files: readonly BoundFile[]): Sandbox {
   return { ...sandbox, command: start => withBoundFiles(sandbox.command(start), files) };
 }
+
+/** The sandbox without a layer that is words of its command. */
+export function without(sandbox: Sandbox, isOfLayer: (word: string) => boolean): Sandbox {
+  return { ...sandbox, command: start => sandbox.command(start).filter(word => !isOfLayer(word)) };
+}
+
+export function isLandlock(word: string): boolean {
+  return /^--(?:landlock$|abi=|exec=|read=|write=)/.test(word);
+}

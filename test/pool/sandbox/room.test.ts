@@ -2,7 +2,7 @@
 import process from 'node:process';
 import test from 'ava';
 import { ownFolder, packageFiles } from '../../../src/pool/package-paths.js';
-import { landlockRules, roomArguments, roomFiles } from '../../../src/pool/sandbox/room.js';
+import { landlockRules, roomArguments, roomFiles, withProgram } from '../../../src/pool/sandbox/room.js';
 import { onLinux } from '../../needs.js';
 
 function after(args: readonly string[], word: string): string[] {
@@ -10,7 +10,7 @@ function after(args: readonly string[], word: string): string[] {
 }
 
 onLinux('roomArguments() bind Node, this package and its libraries, read-only and where they are', async t => {
-  const args = roomArguments(await roomFiles([]));
+  const args = roomArguments(await roomFiles());
   const bound = after(args, '--ro-bind');
   for (const path of [process.execPath, ...packageFiles().paths]) t.true(bound.includes(path), path);
   args.forEach((arg, at) => {
@@ -20,7 +20,7 @@ onLinux('roomArguments() bind Node, this package and its libraries, read-only an
 });
 
 onLinux('roomArguments() make every folder before what is in it', async t => {
-  const args = roomArguments(await roomFiles([]));
+  const args = roomArguments(await roomFiles());
   const made = new Set<string>();
   args.forEach((arg, at) => {
     const path = args[at + 1] ?? '';
@@ -33,24 +33,24 @@ onLinux('roomArguments() make every folder before what is in it', async t => {
 });
 
 onLinux('roomArguments() have two devices, /proc, and nothing that is made after the root is read-only', async t => {
-  const args = roomArguments(await roomFiles([]));
+  const args = roomArguments(await roomFiles());
   t.deepEqual(after(args, '--dev-bind'), ['/dev/null', '/dev/urandom']);
   t.deepEqual(after(args, '--proc'), ['/proc']);
   t.deepEqual(args.slice(args.indexOf('--remount-ro')), ['--remount-ro', '/', '--chdir', ownFolder()]);
 });
 
 onLinux('roomArguments() bind the programs that start a cell, each file once', async t => {
-  const bound = after(roomArguments(await roomFiles([process.execPath, '/bin/sh'])), '--ro-bind');
+  const bound = after(roomArguments(await withProgram(await roomFiles(), '/bin/sh')), '--ro-bind');
   t.true(bound.includes('/bin/sh'));
   t.is(new Set(bound).size, bound.length);
 });
 
-test('roomFiles() rejects when a program cannot be found', async t => {
-  await t.throwsAsync(roomFiles(['/nowhere/program']));
+test('withProgram() rejects when the program cannot be found', async t => {
+  await t.throwsAsync(withProgram(await roomFiles(), '/nowhere/program'));
 });
 
 onLinux('landlockRules() execute Node and its loader alone, and write to the one folder', async t => {
-  const files = await roomFiles([]);
+  const files = await roomFiles();
   const { execute, read, write } = landlockRules(files, undefined);
   t.is(execute[0], process.execPath);
   t.true(execute.length <= 2, execute.join());

@@ -108,6 +108,25 @@ onLinux('the launcher alone makes walls: with Landlock, and without it where the
   );
 });
 
+onLinux('where users of their own cannot start Node, Landlock and the filter come before a user alone', async t => {
+  const { confine, setpriv } = findPrograms();
+  if (confine === undefined || setpriv === undefined) return t.pass('there is no launcher or no setpriv here');
+  const reasons: string[] = [];
+  const found = await walls(true, { ...NO_PROGRAMS, confine, setpriv }, reasons);
+  if (reasons.some(reason => reason.startsWith(NO_IDS))) return t.pass('this root has no numbers to give');
+  t.deepEqual(
+    found.map(({ layers, filter }) => [...layers, ...(filter === undefined ? [] : ['seccomp'])]),
+    [
+      ['user', 'ownUser', 'landlock', 'seccomp'],
+      ['user', 'landlock', 'seccomp'],
+      ['user', 'ownUser', 'seccomp'],
+      ['user', 'ownUser'],
+      ['user', 'seccomp'],
+      ['user'],
+    ],
+  );
+});
+
 onLinux('a setpriv that knows Landlock stands in for the launcher, and one that does not is as before', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-setpriv-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
