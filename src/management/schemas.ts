@@ -35,7 +35,7 @@ export const boolean = flag();
 export const integer: Schema<number> = { type: 'integer' };
 export const number = (rules: object = {}): Schema<number> => ({ type: 'number', ...rules });
 export const shortText = (maxLength: number): Schema<string> => text({ minLength: 1, maxLength });
-/** As RFC 3339 has it. */
+/** A date and time in the format of RFC 3339. */
 export const dateTime = text({ format: 'date-time' });
 export const day = text({ format: 'date' });
 export const nullable = <T>(schema: Schema<T>): Schema<T | null> => {

@@ -20,7 +20,7 @@ import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 /** After an answer the rest of a refused body is read away up to this size, so that the connection stays usable. */
 const DRAIN_BYTES = 64 * 1024 * 1024;
 
-/** A client that takes nothing for this long is cut off: its unread answer stays in memory meanwhile. As S3 does it. */
+/** A client that takes nothing for this long is cut off: its unread answer stays in memory meanwhile. S3 does the same. */
 const STALLED_MS = 60_000;
 
 export interface S3ListenerOptions {

@@ -1,4 +1,4 @@
-/** The processes of the SQL engine: what counts as slow there, and what becomes of calls for which there is none. */
+/** The processes of the SQL engine: which of their work is slow, and the fate of calls that find no process. */
 import { readdirSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -43,7 +43,7 @@ linux('enter() does not take a process that is slow to start for slow work', asy
   seat.leave();
   const next = await pool.enter(account, { onTick() {}, onOverload() {} });
   t.is(next.start(''), first);
-  // What runs for long there is slow.
+  // A request that runs for long in it is slow.
   process.kill(child, 'SIGSTOP');
   await pause(LONG_MS * 2);
   process.kill(child, 'SIGCONT');

@@ -19,7 +19,7 @@ export interface CronTarget {
 export interface CronWish extends CronTarget {
   /** The time that is due, in milliseconds since the epoch. */
   readonly dueMs: number;
-  /** Not during an earlier run of the trigger. */
+  /** The run is skipped while an earlier run of the trigger continues. */
   readonly isExclusive: boolean;
   /** Nothing is to run: the time is missed, and so are those before it. */
   readonly isMissed: boolean;

@@ -19,7 +19,7 @@ export interface OutboundContext {
 /**
  * Answers an outgoing request of a function in the application's process. It sees every hop of a redirect as a request of its own; no address policy applies,
  * as nothing is connected to. The body of the answer is taken as it is. Answers nothing (undefined) to let a request through as if no handler existed: to a
- * function of this host, or to the network under its policy. Then it must have left the body of the request alone.
+ * function of this host, or to the network under its policy. A handler that answers nothing must have left the body of the request alone.
  */
 export type OutboundHandler = (
   request: Request,

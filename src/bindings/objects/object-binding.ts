@@ -25,7 +25,7 @@ export const objectBinding: NamedBinding<string | ObjectsTarget> = {
   name: 'object',
   subrequest: 'stateful',
   methods: {
-    // As for calls of functions, with an id and a name beside them.
+    // The same bounds as for calls of functions, with room for an id and a name.
     [FETCH]: { headBytes: 264 * KIB },
     [CALL]: { headBytes: 136 * KIB },
   },

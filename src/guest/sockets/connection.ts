@@ -127,7 +127,7 @@ export class SocketConnection {
     if (!this.#isReadingOver) this.fail(error);
   }
 
-  /** The end is found without being read when nothing is left before it. Only a reader that waits for the end needs this. */
+  /** The end is found without being read when nothing is left before it. A reader that waits for the end needs this. */
   #probe(): void {
     if (this.#isWritingOver && !this.#isReadingOver && this.#reading === undefined) this.#body.probe();
   }
@@ -217,7 +217,7 @@ export class SocketConnection {
     });
   }
 
-  /** Only a part of a message was sent: the connection is given up. */
+  /** Gives the connection up after a part of a message was sent. */
   abort(reason: unknown): void {
     if (this.#isWritingOver || this.#isOver) return;
     if (this.#sink === undefined) this.#call.abort(reason);

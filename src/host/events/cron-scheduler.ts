@@ -180,7 +180,7 @@ export class CronScheduler {
       else untracked.add(trigger.owner);
     }
     for (const owner of untracked) detached(this.#track(owner, this.#functions.get(keyOf(owner)) ?? [], nowMs));
-    // Not all at once: the event loop runs between two claims.
+    // The claims are made in groups, so that the event loop runs between them.
     for (let at = 0; at < due.length; at += MAX_CLAIMS) {
       const some = due.slice(at, at + MAX_CLAIMS);
       this.#claiming = this.#claiming.then(() => this.#claim(some));

@@ -9,7 +9,8 @@ const { end: plainEnd, write: plainWrite } = http.ServerResponse.prototype;
 const MAX_TEXT_BYTES = 8 * 1024;
 
 /**
- * As it is: not compressed. Bytes that the client does not take at once count to the account until it has taken them. The response is not closed yet.
+ * Sends the body without compressing it. Bytes that the client does not take at once count to the account until it has taken them.
+ * The response is not closed yet.
  *
  * @param headers names and values in turn, without Content-Length; gets it
  * @throws as writeHead()

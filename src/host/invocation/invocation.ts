@@ -79,7 +79,7 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
 
   /** The client went away: all of it is canceled, but what waitUntil holds, for as long as the limit says. */
   abort(): void {
-    // Also when it is over: the rest of the response may still wait for the client.
+    // This is needed even when it is over: the rest of the response may still wait for the client.
     this.exchange.fail('The client disconnected');
     if (this.#state === 'over') return;
     if (!this.#isAnswered) this.record.ended('canceled');

@@ -218,7 +218,7 @@ async function list(object: ObjectSockets | undefined, { body, work }: ServiceCa
     t: object?.eventTimeoutMs ?? 0,
   };
   if (object === undefined || object.sockets.size === 0) return { head };
-  // As they are now: a socket that is closed during the sending has an event of its own.
+  // A copy of the current ones: a socket that is closed during the sending has an event of its own.
   const sockets = [...object.sockets.values()];
   work.charge(sockets.length * ENTRY_MS);
   return { head, body: listing(sockets) };

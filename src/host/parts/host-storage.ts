@@ -39,7 +39,7 @@ export class HostStorage {
     return this.#isOpen;
   }
 
-  /** Also works while the host closes, for remaining writes. Rejects as `host.openStorage()` does, but not with EDGE_CLOSED. */
+  /** Works while the host closes, too, for remaining writes. Rejects as `host.openStorage()` does, but not with EDGE_CLOSED. */
   async open(): Promise<HostStore> {
     return (await this.#open()).store;
   }

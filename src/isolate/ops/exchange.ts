@@ -34,7 +34,7 @@ export interface ExchangeHost {
   hold(invocation: GuestExchange): void;
   /** The guest continues in a turn of the invocation. */
   resume(invocation: GuestExchange): void;
-  /** Only the promises given to waitUntil continue. */
+  /** Ends everything but the promises given to waitUntil. */
   abandon(invocation: GuestExchange): void;
   /** Function code has said what becomes of messages of its batch; NaN for no delay. */
   queueWord(invocation: GuestExchange, word: QueueWord, index: number, delaySeconds: number): void;

@@ -13,7 +13,7 @@ export interface InvocationPort extends ExchangeListener {
   onHandlerFailed(failure: HandlerFailure): void;
   /** A promise given to waitUntil was rejected. */
   onWaitRejected?(failure: HandlerFailure): void;
-  /** The function has said what becomes of a message of its batch, or of all of them; NaN seconds for no delay. Only a queue listens. */
+  /** The function has said what becomes of a message of its batch, or of all of them; NaN seconds for no delay. It concerns queues alone. */
   onQueueWord?(word: number, index: number, delaySeconds: number): void;
   /** The function calls a service. `head` was written by the function; `body` is a view, whole when `isComplete`. */
   onCall(exchange: Exchange, service: number, head: string, body: Buffer, isComplete: boolean): void;

@@ -79,7 +79,7 @@ export function checkDatabase(connection: DatabaseConnection): string {
   return '"ok"';
 }
 
-/** Also checks the indexes, which takes longer. @returns JSON: "ok", or the damage */
+/** Checks the indexes, too, which takes longer. @returns JSON: "ok", or the damage */
 export function verifyDatabase(connection: DatabaseConnection): string {
   const found = connection.trustedRows('PRAGMA integrity_check(1)')[0];
   return JSON.stringify(Array.isArray(found) ? `${found[0]}` : 'nothing');

@@ -18,7 +18,7 @@ export const WATCH_LIMITS = { maxOldGenerationSizeMb: 16, codeRangeSizeMb: 16 };
 /** In place of a job while none runs. */
 export const NONE = -2;
 
-/** The job that runs, for the thread beside: its index, -1 while a transaction ends, -2 while no job runs. Then whether much memory is in use. */
+/** The running job, for the thread beside: its index, -1 while a transaction ends, -2 while no job runs. The second number: whether much memory is in use. */
 export const running = new Int32Array(new SharedArrayBuffer(8));
 
 export function startWatch(): void {

@@ -1,4 +1,4 @@
-/** What comes to the socket of a backend process, and what its connections are to applications and cells. */
+/** The clients of the socket of a backend process, and its connections to applications and cells. */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** What an application has of its backend process over time: there is always one, and the application hears why one has ended. */
+/** The backend process of an application over time: there is always one, and the application hears why one has ended. */
 import test, { type ExecutionContext } from 'ava';
 import type { ServicesConnection } from '../../../src/services/process/services-connection.js';
 import { ServicesProcess, type ServicesProcessOptions } from '../../../src/services/process/services-process.js';

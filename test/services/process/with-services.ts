@@ -1,4 +1,4 @@
-/** Backend processes of tests: started by what is tested, and gone when the test ends. */
+/** Backend processes of tests: the code under test starts them, and they are gone when the test ends. */
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -165,7 +165,7 @@ export class StorageState implements StorageParts {
     });
   }
 
-  /** As {@link read}; the thread stands still while the host is asked. */
+  /** The same as {@link read}, but the thread stands still while the host is asked. */
   readNow(keys: readonly string[], isExistence = false): (Uint8Array | null)[] {
     this.buffer.check();
     const { values, missing } = this.#known(keys);

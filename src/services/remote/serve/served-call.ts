@@ -7,7 +7,7 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { ReplyStatus } from '../calls.js';
 import { type Packet, packText, packValue } from '../packets.js';
 
-/** Also the call that a service gets. The application bears its cost. */
+/** The call that a service gets. The application bears its cost. */
 export class ServedCall extends ExchangeIo implements ServiceCall {
   readonly method: string;
   readonly args: unknown;
