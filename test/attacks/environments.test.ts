@@ -179,7 +179,7 @@ asRoot(
 );
 
 async function confined(maxAbi?: number, others: Partial<Programs> = {}): Promise<Sandbox> {
-  return probe({ ...programs, bwrap: undefined, unshare: undefined, ...others }, CELL_RULES, maxAbi);
+  return probe({ ...programs, bwrap: undefined, unshare: undefined, ...others }, CELL_RULES, { maxAbi });
 }
 
 for (const abi of [1, 2, 3, 4, 5, 6]) {

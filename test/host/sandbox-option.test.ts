@@ -1,7 +1,9 @@
 /** The option `sandbox`, and what a host says of it. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
@@ -116,6 +118,37 @@ asRoot('the host of an ordinary user serves functions, and warns of what its use
     ),
   );
   t.regex(warnings[0], /\/etc\/subuid/);
+});
+
+asRoot("a package that other users may not read: cells have the application's user, and the host says so", t => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'edgehost-private-')));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  cpSync(join(root, 'package.json'), join(folder, 'package.json'));
+  cpSync(join(root, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
+  symlinkSync(realpathSync(join(root, 'node_modules')), join(folder, 'node_modules'));
+  chmodSync(join(folder, 'dist/src'), 0o700);
+  const run = (mode: 'auto' | 'strict') => {
+    const program = `
+      import { EdgeHost } from ${JSON.stringify(join(folder, 'dist/src/index.js'))};
+      const host = new EdgeHost({ storage: ':memory:', sandbox: '${mode}' });
+      const warnings = [];
+      host.on('warning', error => warnings.push(error.message));
+      const load = account => host.account(account).load('export default { fetch: () => new Response("fine") }');
+      const answer = account => load(account).then(async fn => (await fn.fetch('http://x/')).text(), error => error.code);
+      const answers = await Promise.all(['a', 'b'].map(answer));
+      process.stdout.write(JSON.stringify({ answers, warnings, sandbox: host.health().sandbox ?? null }));
+      await host.close();`;
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program]);
+    return JSON.parse(String(stdout) || JSON.stringify(String(stderr)));
+  };
+  // Node itself starts behind the best wall, and the first cell behind it does not.
+  const { answers, warnings, sandbox } = run('auto');
+  t.deepEqual(answers, ['fine', 'fine']);
+  t.like(sandbox, { ownUser: false, separated: false });
+  t.is(warnings.length, 1);
+  t.regex(sandbox.missing.join(), /other users the right to read this package/);
+  t.deepEqual(run('strict').answers, ['EDGE_SANDBOX', 'EDGE_SANDBOX']);
 });
 
 test("a host with sandbox: 'off' does not warn: its owner knows", async t => {

@@ -10,7 +10,7 @@ import { ProcessCell } from '../../pool/host/process-cell.js';
 import { ThreadCell } from '../../pool/host/thread-cell.js';
 import { type Launcher, releaseLauncher, useLauncher } from '../../pool/launcher/launcher.js';
 import { isProcHidden } from '../../pool/processes/process-reading.js';
-import { type Sandbox, sandboxFor } from '../../pool/sandbox/sandbox.js';
+import { firstSandboxFor, type Sandbox } from '../../pool/sandbox/sandbox.js';
 import { type SandboxState, sandboxWarning } from '../../pool/sandbox/state.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
@@ -334,7 +334,7 @@ export class HostCells {
 
   async #prepareSandbox(): Promise<void> {
     const { options, warn } = this.#parts;
-    this.#sandbox = await sandboxFor(options.sandbox);
+    this.#sandbox = await firstSandboxFor(options.sandbox);
     this.#cgroups ??= options.sandbox === 'off' ? NO_CGROUPS : cgroupsOfProcess();
     this.#tellOfHiddenProc();
     const text = sandboxWarning(this.#sandbox.state, 'cells');

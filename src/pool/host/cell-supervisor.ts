@@ -220,8 +220,8 @@ export class CellSupervisor {
       live.isUp();
     } catch (error) {
       this.#refuseWhenClosed();
-      // A warm cell that was still starting when it was taken: try another one without failing the caller.
-      if (live.isFromWarm) return this.#usable();
+      // A warm cell that was still starting when it was taken, or one behind a sandbox that has not held: try another one without failing the caller.
+      if (live.isFromWarm || live.cell.mayStartElsewhere === true) return this.#usable();
       throw this.#options.shortage?.() ?? this.#startError(error);
     }
     return live;

@@ -85,6 +85,8 @@ export interface Cell {
   assign(share: HostShare): boolean;
   /** Resolves when the cell can take leases. */
   readonly ready: Promise<void>;
+  /** It did not start, and another one may: it is started behind a sandbox that is tried out whole. */
+  readonly mayStartElsewhere?: boolean;
   /** Leases that may still be started before the cell must be replaced. */
   readonly leasesLeft: number;
   /** Descriptors of this process that it takes. */

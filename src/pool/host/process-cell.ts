@@ -12,6 +12,7 @@ import { descendantsOf } from '../processes/process-tree.js';
 import { cellFlags, isolateFlags } from '../sandbox/cell-flags.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { type Inmate, launchBehind, type SpawnedProcess } from '../sandbox/spawn.js';
+import type { Trial } from '../sandbox/trial.js';
 import {
   type Cell,
   type CellConnections,
@@ -68,6 +69,7 @@ export class ProcessCell implements Cell {
   readonly #services: CellServices | undefined;
   readonly #calls: CellConnections | undefined;
   readonly #hasNamespace: boolean;
+  readonly #trial: Trial | undefined;
   /** The cell, or a program that waits for it. */
   readonly #child: SpawnedProcess;
   /** Known once the cell is up: before, its wrapper may have helper processes that are not the cell. */
@@ -104,6 +106,7 @@ export class ProcessCell implements Cell {
   ) {
     this.#events = events;
     this.#hasNamespace = sandbox.state.namespaces;
+    this.#trial = sandbox.trial;
     this.#services = services;
     this.#share = share;
     this.#calls = services?.take();
@@ -210,6 +213,7 @@ export class ProcessCell implements Cell {
         switch (kind) {
           case Control.Ready:
             this.#isUp = true;
+            this.#trial?.pass();
             onReady();
             return;
           case Control.Pong:
@@ -236,6 +240,10 @@ export class ProcessCell implements Cell {
         if (!this.#isClosing) this.kill(error && protocolDetail(error.message));
       },
     };
+  }
+
+  get mayStartElsewhere(): boolean {
+    return !this.#isUp && this.#trial?.hasFailed === true;
   }
 
   get pid(): number | undefined {
@@ -371,6 +379,7 @@ export class ProcessCell implements Cell {
   #over(how: string, resolve: (detail: string) => void): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
+    if (!this.#isUp && !this.#isClosing) this.#trial?.fail();
     const cleaning = [
       () => {
         if (this.#calls !== undefined) this.#services?.release(this.#calls);

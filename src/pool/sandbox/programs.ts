@@ -69,6 +69,8 @@ export function messageOf(text: string): string {
 
 export interface Attempt {
   readonly works: boolean;
+  /** It was ended, because it took too long. */
+  readonly isLate: boolean;
   /** The output of the program when it failed. */
   readonly message: string;
 }
@@ -100,11 +102,11 @@ export function attempt(
     if (child.pid !== undefined) sendFilter(child.stdio[FILTER_FD_OF_ATTEMPT], options.filter);
     child.once(
       'error',
-      guarded(error => resolve({ works: false, message: error.message })),
+      guarded(error => resolve({ works: false, isLate: false, message: error.message })),
     );
     child.once(
       'close',
-      guarded(code => resolve({ works: code === 0, message: messageOf(message) })),
+      guarded(code => resolve({ works: code === 0, isLate: child.killed, message: messageOf(message) })),
     );
   });
 }

@@ -10,9 +10,10 @@ import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
 import { ownFolder } from '../package-paths.js';
 import { CELL_RULES } from './cell-rules.js';
-import { confineCommand, landlockAbi, resourcesOf } from './confine.js';
-import { attempt, FILTER_FD_OF_ATTEMPT, findPrograms, isInstalled, type Programs } from './programs.js';
+import { landlockAbi } from './confine.js';
+import { type Attempt, attempt, FILTER_FD_OF_ATTEMPT, findPrograms, isInstalled, type Programs } from './programs.js';
 import { remediesFor } from './remedies.js';
+import { type Limits, limitsFor } from './resource-limits.js';
 import type { ProcessRules } from './rules.js';
 import {
   isSeparated,
@@ -24,6 +25,7 @@ import {
   type SandboxState,
   separationOf,
 } from './state.js';
+import { Trial } from './trial.js';
 import { type IdRange, UserIds } from './user-ids.js';
 import { type ProcessStart, type System, type Wall, wallsFor } from './walls.js';
 
@@ -38,6 +40,8 @@ export interface Sandbox {
   readonly ids: UserIds | undefined;
   /** Whether the process that is started is not the cell, but waits for it. */
   readonly isWrapped: boolean;
+  /** Whether its first processes start behind it is still to be seen; undefined when that was tried out. */
+  readonly trial?: Trial | undefined;
   /** The words before the command of a process. */
   command(start: ProcessStart): readonly string[];
 }
@@ -64,6 +68,24 @@ export async function sandboxFor(option: SandboxOption, rules: ProcessRules = CE
   return sandbox;
 }
 
+let presumed: Promise<Sandbox | undefined> | undefined;
+
+/**
+ * The sandbox of this process's first cells, sooner: whether a cell starts behind it is what they show themselves. When one does not, all walls are tried out
+ * with whole processes as {@link sandboxFor} does, and the next call has the result. So a layer is missing here only if it is missing there. Rejects as that
+ * does.
+ */
+export async function firstSandboxFor(option: SandboxOption): Promise<Sandbox> {
+  if (process.platform !== 'linux' || (option !== 'auto' && option !== 'strict')) return sandboxFor(option);
+  presumed ??= presume(findPrograms()).catch(() => undefined);
+  const sandbox = await presumed;
+  if (sandbox === undefined || sandbox.trial?.hasFailed === true) return sandboxFor(option);
+  const { state, ids } = sandbox;
+  if (option === 'strict' && !state.separated) return sandboxFor(option);
+  await ids?.reserve();
+  return { ...sandbox, state: { ...state, mode: option } };
+}
+
 async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox> {
   if (typeof option === 'object') return custom(option.command);
   if (option === 'off') return without(option, ['switched off']);
@@ -78,67 +100,160 @@ async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox
   return probe(findPrograms(), rules);
 }
 
-/**
- * The best sandbox that can be made of these programs.
- *
- * @param maxAbi use no more of Landlock than this ABI has. For tests
- */
+/** For tests. */
+export interface ProbeOptions {
+  /** Use no more of Landlock than this ABI has. @default what the kernel has */
+  readonly maxAbi?: number | undefined;
+  /** How long one attempt may take. */
+  readonly timeoutMs?: number;
+}
+
+/** The best sandbox that can be made of these programs, behind which a process with these rules starts. */
 export async function probe(
   programs: Programs,
   rules: ProcessRules = CELL_RULES,
-  maxAbi = Number.POSITIVE_INFINITY,
+  options: ProbeOptions = {},
 ): Promise<Sandbox> {
-  const isRoot = process.geteuid?.() === 0;
-  const [limits, abi] = await Promise.all([
-    limitsFor(programs, rules),
-    programs.confine === undefined ? 0 : landlockAbi(programs.confine),
-  ]);
-  const system = { isRoot, programs, landlockAbi: Math.min(abi, maxAbi) };
-  const failures: string[] = [];
-  const pools = new Map<string, UserIds>();
-  for await (const wall of wallsFor(system, failures, rules)) {
-    for (const filter of new Set([wall.filter, undefined])) {
-      const sandbox = await assemble(wall, filter, limits, pools);
-      const failure = await start(sandbox, rules);
-      if (failure === undefined) return finish(sandbox, failures, system, rules);
-      failures.push(`${wall.name}${filter === undefined ? '' : ' with a filter'}: ${failure}`);
-    }
-  }
-  const bare = await assemble(undefined, undefined, limits, pools);
-  const failure = await start(bare, rules);
+  const search = await searchFor(programs, rules, options);
+  const found = await search.first(rules.probe());
+  if (found !== undefined) return search.finish(found);
+  const bare = await search.bare();
+  const failure = await search.failureOf(bare, rules.probe());
   // A machine that is out of processes or descriptors for a moment says nothing about the layers.
   if (failure !== undefined) {
     throw new EdgeError('EDGE_CELL_START', `Cannot start a process to try out the sandbox: ${failure}`);
   }
-  return finish(bare, failures, system, rules);
+  return search.finish(bare);
 }
 
-type Unfinished = Omit<Sandbox, 'state'> & { readonly layers: SandboxLayers };
+/**
+ * The best sandbox behind which Node itself starts, in a tenth of the time: that it also finds this package is what the first process shows. Undefined when
+ * Node starts behind none.
+ */
+export async function presume(
+  programs: Programs,
+  rules: ProcessRules = CELL_RULES,
+  options: ProbeOptions = {},
+): Promise<Sandbox | undefined> {
+  const search = await searchFor(programs, rules, options);
+  const found = await search.first(['--version']);
+  return found && { ...search.finish(found), trial: new Trial() };
+}
 
-async function assemble(
-  wall: Wall | undefined,
-  filter: Buffer | undefined,
-  limits: Limits,
-  pools: Map<string, UserIds>,
-): Promise<Unfinished> {
-  const own = new Set<string>(wall?.layers);
-  const ids = wall?.ids === undefined ? undefined : poolOf(wall.ids, !own.has('namespaces'), pools);
-  await ids?.reserve();
-  return {
-    layers: {
-      root: own.has('root'),
-      landlock: own.has('landlock'),
-      seccomp: filter !== undefined,
-      namespaces: own.has('namespaces'),
-      user: own.has('user'),
-      ownUser: own.has('ownUser'),
-      resourceLimits: limits.areSet,
-    },
-    filter,
-    ids,
-    isWrapped: wall?.isWrapped ?? false,
-    command: next => limits.command(next, ids !== undefined, wall?.command(next) ?? []),
-  };
+type Unfinished = Omit<Sandbox, 'state' | 'trial'> & { readonly layers: SandboxLayers };
+
+async function searchFor(
+  programs: Programs,
+  rules: ProcessRules,
+  { maxAbi = Number.POSITIVE_INFINITY, timeoutMs = PROBE_TIMEOUT_MS }: ProbeOptions,
+): Promise<Search> {
+  const [limits, abi] = await Promise.all([
+    limitsFor(programs, rules),
+    programs.confine === undefined ? 0 : landlockAbi(programs.confine),
+  ]);
+  const system = { isRoot: process.geteuid?.() === 0, programs, landlockAbi: Math.min(abi, maxAbi) };
+  return new Search(system, rules, limits, timeoutMs);
+}
+
+/** Tries out the walls of a system, the best first. */
+class Search {
+  readonly #system: System;
+  readonly #rules: ProcessRules;
+  readonly #limits: Limits;
+  readonly #timeoutMs: number;
+  readonly #failures: string[] = [];
+  readonly #pools = new Map<string, UserIds>();
+
+  constructor(system: System, rules: ProcessRules, limits: Limits, timeoutMs: number) {
+    this.#system = system;
+    this.#rules = rules;
+    this.#limits = limits;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** The best one behind which Node starts with these arguments. */
+  async first(args: readonly string[]): Promise<Unfinished | undefined> {
+    for await (const wall of wallsFor(this.#system, this.#failures, this.#rules)) {
+      for (const filter of new Set([wall.filter, undefined])) {
+        const sandbox = await this.#assemble(wall, filter);
+        const failure = await this.failureOf(sandbox, args);
+        if (failure === undefined) return sandbox;
+        this.#failures.push(`${wall.name}${filter === undefined ? '' : ' with a filter'}: ${failure}`);
+      }
+    }
+    return undefined;
+  }
+
+  /** No wall at all. */
+  bare(): Promise<Unfinished> {
+    return this.#assemble(undefined, undefined);
+  }
+
+  async #assemble(wall: Wall | undefined, filter: Buffer | undefined): Promise<Unfinished> {
+    const limits = this.#limits;
+    const own = new Set<string>(wall?.layers);
+    const ids = wall?.ids && poolOf(wall.ids, !own.has('namespaces'), this.#pools);
+    await ids?.reserve();
+    return {
+      layers: {
+        root: own.has('root'),
+        landlock: own.has('landlock'),
+        seccomp: filter !== undefined,
+        namespaces: own.has('namespaces'),
+        user: own.has('user'),
+        ownUser: own.has('ownUser'),
+        resourceLimits: limits.areSet,
+      },
+      filter,
+      ids,
+      isWrapped: wall?.isWrapped ?? false,
+      command: next => limits.command(next, ids !== undefined, wall?.command(next) ?? []),
+    };
+  }
+
+  /** Why Node does not start there with these arguments; undefined when it does. */
+  async failureOf({ command, filter, ids }: Unfinished, args: readonly string[]): Promise<string | undefined> {
+    const id = ids?.take();
+    const folder = this.#rules.hasFolder ? mkdtempSync(join(tmpdir(), 'edgehost-probe-')) : undefined;
+    try {
+      if (folder !== undefined && id !== undefined) chownSync(folder, id, id);
+      const node = [process.execPath, ...args, ...(folder === undefined ? [] : [folder])];
+      const place = { id, folder, descriptors: FILTER_FD_OF_ATTEMPT, filterFd: filter && FILTER_FD_OF_ATTEMPT };
+      const tryOnce = (): Promise<Attempt> =>
+        attempt([...command(place), ...node], { cwd: ownFolder(), timeoutMs: this.#timeoutMs, filter });
+      const first = await tryOnce();
+      // A slow disk is no reason for fewer layers: by now the programs have been read once.
+      const { works, message } = first.isLate ? await tryOnce() : first;
+      return works ? undefined : message || 'Node does not start behind it';
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    } finally {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      if (id !== undefined) ids?.give(id);
+    }
+  }
+
+  finish({ layers, ...rest }: Unfinished): Sandbox {
+    const rules = this.#rules;
+    const system = this.#system;
+    // Without root the host cannot give files away and read them afterwards, and without a root of its own another user does not reach them.
+    const canHaveUser = !rules.hasFolder || (system.isRoot && layers.root);
+    const isDue = (layer: SandboxLayer): boolean => {
+      if (layer === 'ownUser') return canHaveUser;
+      // A second lock of the same door.
+      return layer !== 'landlock' || !layers.root;
+    };
+    const absent = LAYERS.filter(layer => !layers[layer] && isDue(layer));
+    const state: SandboxState = {
+      mode: 'auto',
+      ...layers,
+      landlockAbi: layers.landlock ? system.landlockAbi : 0,
+      missing: remediesFor(absent, this.#failures, system),
+      separated: isSeparated(layers, canHaveUser),
+      separation: separationOf(layers, rules.process),
+    };
+    return { ...rest, state };
+  }
 }
 
 /** Walls that take numbers from the same range have one claim on it. */
@@ -147,101 +262,6 @@ function poolOf(range: IdRange, isShared: boolean, pools: Map<string, UserIds>):
   const pool = pools.get(key) ?? new UserIds(range, isShared);
   pools.set(key, pool);
   return pool;
-}
-
-/** Why Node does not start there with this package and its libraries; undefined when it does. */
-async function start({ command, filter, ids }: Unfinished, rules: ProcessRules): Promise<string | undefined> {
-  const id = ids?.take();
-  const folder = rules.hasFolder ? mkdtempSync(join(tmpdir(), 'edgehost-probe-')) : undefined;
-  try {
-    if (folder !== undefined && id !== undefined) chownSync(folder, id, id);
-    const node = [process.execPath, ...rules.probe(), ...(folder === undefined ? [] : [folder])];
-    const place = { id, folder, descriptors: FILTER_FD_OF_ATTEMPT, filterFd: filter && FILTER_FD_OF_ATTEMPT };
-    const { works, message } = await attempt([...command(place), ...node], {
-      cwd: ownFolder(),
-      timeoutMs: PROBE_TIMEOUT_MS,
-      filter,
-    });
-    return works ? undefined : message || 'Node does not start behind it';
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  } finally {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-    if (id !== undefined) ids?.give(id);
-  }
-}
-
-function finish(
-  { layers, ...rest }: Unfinished,
-  failures: readonly string[],
-  system: System,
-  rules: ProcessRules,
-): Sandbox {
-  // Without root the host cannot give files away and read them afterwards, and without a root of its own another user does not reach them.
-  const canHaveUser = !rules.hasFolder || (system.isRoot && layers.root);
-  const isDue = (layer: SandboxLayer): boolean => {
-    if (layer === 'ownUser') return canHaveUser;
-    // A second lock of the same door.
-    return layer !== 'landlock' || !layers.root;
-  };
-  const absent = LAYERS.filter(layer => !layers[layer] && isDue(layer));
-  const state: SandboxState = {
-    mode: 'auto',
-    ...layers,
-    landlockAbi: layers.landlock ? system.landlockAbi : 0,
-    missing: remediesFor(absent, failures, system),
-    separated: isSeparated(layers, canHaveUser),
-    separation: separationOf(layers, rules.process),
-  };
-  return { ...rest, state };
-}
-
-interface Limits {
-  readonly areSet: boolean;
-  /** The words of a wall, with limits; for a process with a user of its own with a bound of threads, which the system counts by user. */
-  command(start: ProcessStart, hasOwnUser: boolean, wall: readonly string[]): readonly string[];
-}
-
-async function limitsFor(programs: Programs, rules: ProcessRules): Promise<Limits> {
-  const { confine, prlimit } = programs;
-  if (confine !== undefined) return limitsByLauncher(confine, rules);
-  if (prlimit !== undefined) return limitsByPrlimit(prlimit, rules);
-  return { areSet: false, command: (_start, _hasOwnUser, wall) => wall };
-}
-
-/** The launcher sets as much as the system permits, and is one program with the wall where that begins with it. */
-function limitsByLauncher(confine: string, { limits, raised, threads }: ProcessRules): Limits {
-  return {
-    areSet: true,
-    command: ({ descriptors, filterFd = -1 }, hasOwnUser, wall) => {
-      const words = confineCommand(confine, {
-        keep: Math.max(descriptors, filterFd + 1),
-        limits: hasOwnUser ? { ...limits, nproc: threads } : limits,
-        raised,
-      });
-      return wall[0] === confine ? [...words.slice(0, -1), ...wall.slice(1)] : [...words, ...wall];
-    },
-  };
-}
-
-/** prlimit sets all limits that it is given, or none: each group is tried out, and the ones that the system permits are used together. */
-async function limitsByPrlimit(prlimit: string, { limits, raised, threads }: ProcessRules): Promise<Limits> {
-  const works = async (args: readonly string[]): Promise<boolean> =>
-    (await attempt([prlimit, ...args, prlimit, '--version'], { cwd: '/', timeoutMs: PROBE_TIMEOUT_MS })).works;
-  const all = resourcesOf(limits);
-  const option = ([name, value]: readonly [string, number]): string => `--${name}=${value}`;
-  const groups = [
-    all.filter(([, value]) => value === 0).map(option),
-    ...[...all.filter(([, value]) => value > 0), ...resourcesOf(raised)].map(limit => [option(limit)]),
-  ];
-  const perUser = [`--nproc=${threads}`];
-  const [areThreadsBounded = false, ...areSet] = await Promise.all([perUser, ...groups].map(works));
-  const args = groups.filter((_, index) => areSet[index]).flat();
-  return {
-    areSet: args.length > 0,
-    command: (_start, hasOwnUser, wall) =>
-      args.length === 0 ? wall : [prlimit, ...args, ...(hasOwnUser && areThreadsBounded ? perUser : []), ...wall],
-  };
 }
 
 function without(mode: SandboxMode, missing: readonly string[]): Sandbox {

@@ -75,6 +75,26 @@ for (const spares of [0, 1]) {
   });
 }
 
+for (const isOnTrial of [true, false]) {
+  test(`acquire() ${isOnTrial ? 'starts another cell' : 'rejects'} when one does not start whose sandbox is ${isOnTrial ? 'presumed' : 'tried out'}`, async t => {
+    const cells: FakeCell[] = [];
+    const { supervisor } = supervised(0, {
+      create: (_options, events) => {
+        const cell = new FakeCell(events);
+        cells.push(cell);
+        if (cells.length > 1) return cell;
+        const ready = Promise.reject(new Error('exit code 1'));
+        ready.catch(() => events.onExit('exit code 1'));
+        return Object.defineProperties(cell, { ready: { value: ready }, mayStartElsewhere: { value: isOnTrial } });
+      },
+    });
+    if (isOnTrial) t.true((await supervisor.acquire()).isUsable);
+    else await t.throwsAsync(supervisor.acquire(), { code: 'EDGE_CELL_START', message: /exit code 1/ });
+    t.is(cells.length, isOnTrial ? 2 : 1);
+    await supervisor.close();
+  });
+}
+
 test('an isolate that is asked for while its cell is ending is in another one', async t => {
   const { supervisor, cells } = supervised(1, { idleMs: 1 });
   (await supervisor.acquire()).end();

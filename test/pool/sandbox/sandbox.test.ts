@@ -1,7 +1,7 @@
 /** Which sandbox is made of what a machine has, and that cells find themselves in it however this package was installed. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -9,10 +9,12 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
+import { CELL_RULES } from '../../../src/pool/sandbox/cell-rules.js';
 import { findPrograms } from '../../../src/pool/sandbox/programs.js';
-import { probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
+import { firstSandboxFor, presume, probe, sandboxFor } from '../../../src/pool/sandbox/sandbox.js';
 import { spawnBehind } from '../../../src/pool/sandbox/spawn.js';
 import { isSeparated, LAYERS, NO_LAYERS, type SandboxLayers, separationOf } from '../../../src/pool/sandbox/state.js';
+import { Trial } from '../../../src/pool/sandbox/trial.js';
 import { onLinux } from '../../needs.js';
 import { NO_PROGRAMS } from './no-programs.js';
 
@@ -132,6 +134,46 @@ onLinux('sandboxFor() says which package is missing for what', async t => {
   t.regex(withoutRoom.state.missing.join('\n'), /^root: bubblewrap is not installed \(package bubblewrap\)$/m);
   t.regex(withoutRoom.state.missing.join('\n'), /^seccomp: there is no launcher, and bubblewrap is not installed/m);
   t.false(withoutRoom.state.root);
+});
+
+onLinux('presume() finds the layers that probe() does, with all programs and with fewer', async t => {
+  const all = findPrograms();
+  for (const programs of [all, { ...all, bwrap: undefined }, { ...all, bwrap: undefined, unshare: undefined }]) {
+    const presumed = await presume(programs);
+    const { state } = await probe(programs);
+    t.deepEqual(presumed?.state, state);
+  }
+  t.is(await presume(NO_PROGRAMS), undefined);
+});
+
+onLinux(
+  'a process that does not start behind a presumed sandbox has all walls tried out; one after another did, has not',
+  async t => {
+    const { trial, state } = await firstSandboxFor('auto');
+    if (trial === undefined) return t.pass(`nothing is presumed here: ${state.missing.join('; ')}`);
+    trial.pass();
+    trial.fail();
+    t.is((await firstSandboxFor('auto')).trial, trial);
+    // As in another process, where none had started before.
+    const failing = new Trial();
+    failing.fail();
+    failing.pass();
+    t.true(failing.hasFailed);
+  },
+);
+
+onLinux('a disk on which programs start slowly costs no layer', async t => {
+  const all = findPrograms();
+  if (all.bwrap === undefined) return t.pass('no bubblewrap');
+  const folder = installation(t);
+  const bwrap = join(folder, 'bwrap');
+  // The first start of all takes longer than an attempt may; the next ones have the program in memory.
+  writeFileSync(bwrap, `#!/bin/sh\nmkdir ${folder}/read 2>/dev/null && sleep 5\nexec ${all.bwrap} "$@"\n`, {
+    mode: 0o755,
+  });
+  const slow = await probe({ ...all, bwrap }, CELL_RULES, { timeoutMs: 3000 });
+  t.true(existsSync(join(folder, 'read')));
+  t.deepEqual(slow.state, (await probe(all)).state);
 });
 
 onLinux('programs of busybox are no programs for walls, and what is missing says what to install', async t => {
