@@ -1,4 +1,4 @@
-// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > services > protocol > bindings > sqlite > usage > storage > quotas. An import may
+// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > backend > protocol > bindings > sqlite > usage > storage > quotas. An import may
 // skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
 const LAYERS = [
@@ -10,7 +10,7 @@ const LAYERS = [
   's3',
   'pool',
   'isolate',
-  'services',
+  'backend',
   'protocol',
   'bindings',
   'sqlite',

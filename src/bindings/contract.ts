@@ -1,6 +1,6 @@
 /**
  * How an engine of a binding is used from another process. A contract stands beside the interface and has an entry for every method: a missing or an
- * extra one does not compile. services/remote makes the remote form of the engine from its contract, and answers the calls of that form.
+ * extra one does not compile. backend/client makes the remote form of the engine from its contract, and answers the calls of that form.
  */
 import type { CallWork } from '../quotas/host/call-work.js';
 import type { ServiceBody } from './service.js';
@@ -15,7 +15,7 @@ export interface OpenedEngine<State = unknown> {
 }
 
 /**
- * The terms of the calls of one method. Arguments and results cross as values (services/remote/values.ts), with the exceptions given here. Places count from 0.
+ * The terms of the calls of one method. Arguments and results cross as values (backend/wire/values.ts), with the exceptions given here. Places count from 0.
  */
 export interface MethodTerms {
   /** A call changes nothing, or nothing more when it is repeated: it is made once more when the connection was lost. @default false */

@@ -1,4 +1,6 @@
 /** The parts of a host that its accounts use. */
+
+import type { HostBindings } from '../backend/host-bindings.js';
 import type { FunctionContext } from '../bindings/binding.js';
 import type { LocalSend } from '../bindings/egress/transport.js';
 import type { GivenBodies } from '../bindings/given/given-bodies.js';
@@ -9,12 +11,12 @@ import type { Admission } from '../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { CallWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
-import type { HostBindings } from '../services/host-bindings.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { FunctionUsage } from '../usage/function-usage.js';
 import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
+import type { HostServices } from './backend/host-backend.js';
 import type { AlarmScheduler } from './events/alarms/alarm-scheduler.js';
 import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
@@ -24,7 +26,6 @@ import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
 import type { ObjectRules } from './objects/object-runner.js';
 import type { AccountOptions, AccountUpdate } from './options.js';
-import type { HostServices } from './services/host-services.js';
 import type { AccountTails } from './tails/account-tails.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 

@@ -1,5 +1,6 @@
 /** The management API of a host: its ports over the host's accounts, and its storage beside theirs. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { DatabaseChanges } from '../backend/host-store.js';
 import type { DirectoryOf } from '../bindings/binding.js';
 import type { GivenBodies } from '../bindings/given/given-bodies.js';
 import type { BindingRegistry } from '../bindings/registry.js';
@@ -17,7 +18,6 @@ import { cutOff } from '../quotas/both-protocols.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import { detached } from '../quotas/guarded.js';
 import { dateClock } from '../quotas/option-functions.js';
-import type { DatabaseChanges } from '../services/host-store.js';
 import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';

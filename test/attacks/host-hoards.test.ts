@@ -6,6 +6,8 @@ import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test, { type ExecutionContext } from 'ava';
+import { InvocationAccounting } from '../../src/backend/calls/accounting.js';
+import { answerCall } from '../../src/backend/calls/answer-call.js';
 import type { Service } from '../../src/bindings/service.js';
 import type { InvocationPort } from '../../src/pool/host/invocation-port.js';
 import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
@@ -17,8 +19,6 @@ import { HostBudget, type HostShare } from '../../src/quotas/host/host-share.js'
 import { LimitWarnings } from '../../src/quotas/limit-warnings.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import { ServiceId } from '../../src/quotas/service-calls.js';
-import { InvocationAccounting } from '../../src/services/calls/accounting.js';
-import { answerCall } from '../../src/services/calls/answer-call.js';
 import { everyService } from '../host/service-entry.js';
 import { IGNORES_ALL } from '../pool/host/fake-isolate.js';
 import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';

@@ -5,9 +5,9 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { EdgeHost } from '../../src/index.js';
 import { descendantsOf } from '../../src/pool/processes/process-tree.js';
+import { endWith, storageDirectory, titlesIn, until, untilGone } from '../backend/spawn/with-services.js';
 import { ROOT } from '../docs/markdown.js';
 import { unlessMissing } from '../needs.js';
-import { endWith, storageDirectory, titlesIn, until, untilGone } from '../services/process/with-services.js';
 
 /** Whether this host has a process for its services. */
 function whatIsMissing(): string | undefined {

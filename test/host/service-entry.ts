@@ -1,8 +1,9 @@
 /** Services of a function as tests give them. */
+
+import type { FunctionServices, ServiceEntry } from '../../src/backend/calls/answer-call.js';
 import { REGISTRY } from '../../src/bindings/registry.js';
 import type { Service } from '../../src/bindings/service.js';
 import type { ServiceId } from '../../src/quotas/service-calls.js';
-import type { FunctionServices, ServiceEntry } from '../../src/services/calls/answer-call.js';
 
 /** The row of a service, with one binding of it: '' for a service that every function has. */
 export function serviceEntry(id: ServiceId, service: Service, binding = ''): ServiceEntry {

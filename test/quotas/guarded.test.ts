@@ -16,7 +16,7 @@ const HOST_FOLDERS = [
   'protocol',
   'quotas',
   's3',
-  'services',
+  'backend',
   'storage',
   'usage',
 ] as const;

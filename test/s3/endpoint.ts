@@ -7,11 +7,11 @@ import type { BucketDirectory, BucketEngine } from '../../src/bindings/bucket/en
 import { createS3Handler, type S3Handler } from '../../src/s3/handler.js';
 import type { S3Options } from '../../src/s3/options.js';
 import type { Storage } from '../../src/storage/storage.js';
+import { remoteBuckets, remotePair } from '../backend/client/pair.js';
+import { servedObjects } from '../backend/client/served.js';
 import { bucketsOf, openBuckets } from '../bindings/bucket/open-buckets.js';
 import { bytesOf, clientOf, open, type Protocol } from '../host/protocols.js';
 import { portOf } from '../servers.js';
-import { remoteBuckets, remotePair } from '../services/remote/pair.js';
-import { servedObjects } from '../services/remote/served.js';
 import { type SignOptions, signRequest } from './sign.js';
 
 /** The S3 endpoint on a storage of its own, behind a server of its own on 127.0.0.1. */

@@ -3,11 +3,11 @@
  * a name without an owner is answered by routes of any host.
  */
 import { LRUCache } from 'lru-cache';
+import type { ServedNamesList } from '../../backend/wire/served-names.js';
 import { nameOfHost, namesAbove } from '../../names/host-names.js';
 import type { NameOwners } from '../../names/name-owners.js';
 import { compilePattern, type Pattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
-import type { ServedNamesList } from '../../services/served-names.js';
 
 export interface Route<T> {
   readonly pattern: string;

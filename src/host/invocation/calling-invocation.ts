@@ -2,12 +2,13 @@
  * An invocation as the caller of services. Its calls are answered in this process, or by the backend process. That process is notified when the invocation
  * begins and ends, and reports its work and totals. Nothing here is created before the first call.
  */
+
+import type { RemoteTotals } from '../../backend/calls/call-totals.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { callerContext } from '../../quotas/caller-context.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import type { RemoteTotals } from '../../services/calls/call-totals.js';
-import type { InvocationAddress, RemoteCaller } from '../services/remote-caller.js';
+import type { InvocationAddress, RemoteCaller } from '../backend/remote-caller.js';
 import { InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
 import type { InvocationRecord } from './invocation-record.js';

@@ -1,12 +1,13 @@
 /** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
+
+import { type AccountingPort, InvocationAccounting } from '../../backend/calls/accounting.js';
+import { answerCall } from '../../backend/calls/answer-call.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import { detached } from '../../quotas/guarded.js';
 import { ServiceId } from '../../quotas/service-calls.js';
-import { type AccountingPort, InvocationAccounting } from '../../services/calls/accounting.js';
-import { answerCall } from '../../services/calls/answer-call.js';
 import type { InvocationRecord } from './invocation-record.js';
 import { beginWrite, type ObjectWrite } from './object-writes.js';
 

@@ -1,13 +1,14 @@
 /** The context of an invocation: its function, and the receivers of its reports. */
+
+import type { FunctionServices } from '../../backend/calls/answer-call.js';
 import type { GivenBodies } from '../../bindings/given/given-bodies.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { FunctionServices } from '../../services/calls/answer-call.js';
 import type { FrontAnswer, InvocationUsage } from '../../usage/function-usage.js';
+import type { RemoteFunction } from '../backend/remote-function.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
-import type { RemoteFunction } from '../services/remote-function.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import type { TracedInvocation } from './trace/trace-item.js';
 

@@ -5,7 +5,7 @@
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { SubrequestMeter } from '../../quotas/subrequest-meter.js';
-import type { InvocationAddress } from '../services/remote-caller.js';
+import type { InvocationAddress } from '../backend/remote-caller.js';
 import type { InvocationContext } from './invocation-context.js';
 import { OpenResults } from './open-results.js';
 

@@ -1,12 +1,12 @@
 /** The accounts of a host: made when they are first named, listed, and removed with what they have stored. */
 import { isDeepStrictEqual } from 'node:util';
+import type { HostStore } from '../../backend/host-store.js';
+import { type AccountChange, removedError } from '../../backend/wire/account-changes.js';
+import type { RemovalStep } from '../../backend/wire/message-contents.js';
 import { compilePattern } from '../../names/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
-import { type AccountChange, removedError } from '../../services/account-changes.js';
-import type { HostStore } from '../../services/host-store.js';
-import type { RemovalStep } from '../../services/message-contents.js';
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import { Account } from '../account.js';
 import type { AccountHost } from '../account-host.js';

@@ -1,10 +1,10 @@
 /** The endpoints that a server mounts: the listener of its functions, the S3-compatible API and the management API. */
 
+import type { ChangeListener } from '../../backend/host-store.js';
 import { bucketBinding } from '../../bindings/bucket/bucket-binding.js';
 import { cacheBinding } from '../../bindings/cache/cache-binding.js';
 import { resolveLimits } from '../../quotas/resolve-limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
-import type { ChangeListener } from '../../services/host-store.js';
 import { slotOf } from '../function-slot.js';
 import { FrontCache } from '../ingress/front/front-cache.js';
 import { createListener, type NodeListener } from '../ingress/listener.js';

@@ -1,8 +1,9 @@
 /** The storage of a host: opened by the first use, once; what could not be opened is tried again by the next use. */
+
+import type { HostStore } from '../../backend/host-store.js';
+import { localStore } from '../../backend/local-store.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError } from '../../quotas/errors.js';
-import type { HostStore } from '../../services/host-store.js';
-import { localStore } from '../../services/local-store.js';
 import { Storage, type StorageOptions } from '../../storage/storage.js';
 
 export interface HostStorageOptions {

@@ -1,6 +1,7 @@
 /** The record of an invocation while it runs. It uses no types of OpenTelemetry, because an application need not have that installed. */
+
+import type { CallTracer } from '../../backend/calls/call-trace.js';
 import type { InvocationKind } from '../../quotas/limits.js';
-import type { CallTracer } from '../../services/calls/call-trace.js';
 import type { InvocationEvent } from '../events.js';
 
 /** Values of `faas.trigger` in the semantic conventions. */

@@ -3,7 +3,7 @@
  * that is not recorded, what the request says in `traceparent` (W3C Trace Context). Nothing is made while the application has registered no provider.
  */
 import type * as Otel from '@opentelemetry/api';
-import type { CallTrace, TracedCall } from '../../services/calls/call-trace.js';
+import type { CallTrace, TracedCall } from '../../backend/calls/call-trace.js';
 import type { InvocationEvent } from '../events.js';
 import { openTelemetry, tracer } from './open-telemetry.js';
 import { type InvocationTrace, TRIGGERS, type TracedStart } from './trace.js';

@@ -1,7 +1,8 @@
 /** The usage of a host's accounts: counted, kept in the storage, and asked for. */
+
+import type { RemoteUsage } from '../../backend/client/remote-usage.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
-import type { RemoteUsage } from '../../services/remote/remote-usage.js';
 import type { StorageOwner } from '../../storage/storage-owner.js';
 import { FunctionUsage } from '../../usage/function-usage.js';
 import { type StoredBytes, StoredHoursMeter } from '../../usage/stored-bytes.js';

@@ -2,16 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { RemoteServices } from '../../../src/backend/client/remote-service.js';
 import { bucketBinding } from '../../../src/bindings/bucket/bucket-binding.js';
 import type { BucketEngine } from '../../../src/bindings/bucket/engine.js';
 import { hostBucket } from '../../../src/bindings/bucket/host-bucket.js';
 import { bucketService } from '../../../src/bindings/bucket/service.js';
 import type { StoreBucket } from '../../../src/bindings/bucket/types.js';
 import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
-import { RemoteServices } from '../../../src/services/remote/remote-service.js';
 import type { Storage } from '../../../src/storage/storage.js';
-import { remoteBuckets, remotePair } from '../../services/remote/pair.js';
-import { servedObjects } from '../../services/remote/served.js';
+import { remoteBuckets, remotePair } from '../../backend/client/pair.js';
+import { servedObjects } from '../../backend/client/served.js';
 import { type BucketsOptions, bucketsOf, openBuckets } from './open-buckets.js';
 
 /** What a test of the contract gets: one empty bucket of one storage. */

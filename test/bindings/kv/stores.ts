@@ -2,15 +2,15 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
+import { remoteDirectory } from '../../../src/backend/client/contract-client.js';
 import { KV_CONTRACT } from '../../../src/bindings/kv/contract.js';
 import type { KvDirectory, KvEngine } from '../../../src/bindings/kv/engine.js';
 import { hostKv } from '../../../src/bindings/kv/host-kv.js';
 import { kvService } from '../../../src/bindings/kv/service.js';
 import type { KvNamespace } from '../../../src/bindings/kv/types.js';
-import { remoteDirectory } from '../../../src/services/remote/contract-client.js';
 import type { Storage } from '../../../src/storage/storage.js';
-import { remotePair } from '../../services/remote/pair.js';
-import { servedObjects } from '../../services/remote/served.js';
+import { remotePair } from '../../backend/client/pair.js';
+import { servedObjects } from '../../backend/client/served.js';
 import { temporaryDirectory } from '../bucket/stores.js';
 import { closeNamespaces, namespacesOf, openNamespaces } from './open-namespaces.js';
 

@@ -1,6 +1,0 @@
-/** The shape of the handlers for the calls of remote/calls.ts. */
-import type { CallArguments, CallName, CallResult } from '../calls.js';
-
-export type ValueHandlers = {
-  readonly [Name in CallName]: (...args: CallArguments<Name>) => CallResult<Name> | Promise<CallResult<Name>>;
-};
