@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { EdgeFunction, EdgeHost } from '../../src/index.js';
-import { InvocationMeter } from '../../src/isolate/meter.js';
-import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { InvocationMeter } from '../../src/isolate/metering/meter.js';
+import { WatchBlock } from '../../src/isolate/metering/watch-block.js';
 import { HostOpens } from '../../src/protocol/messages.js';
 import type { Benchmark } from '../benchmark.js';
 import { exactCpuMsOf, threadClocks } from '../measuring/process-cpu.js';

@@ -6,7 +6,7 @@ import { cellPid, startHost } from '../subjects/host.js';
 import { largeFunction } from '../subjects/sources.js';
 
 const FUNCTIONS = 12;
-/** An isolate gives memory back at its second look, 5 s after the first (src/isolate/memory/idle-memory.ts). */
+/** An isolate gives memory back at its second look, 5 s after the first (src/isolate/metering/idle-memory.ts). */
 const IDLE_AFTER_MS = 11_000;
 
 export const memory: Benchmark = {

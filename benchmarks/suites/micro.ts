@@ -1,7 +1,7 @@
 import { Bench } from 'tinybench';
 import { headOfRaw, parseResponseHead } from '../../src/host/ingress/http-head.js';
-import { InvocationMeter } from '../../src/isolate/meter.js';
-import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { InvocationMeter } from '../../src/isolate/metering/meter.js';
+import { WatchBlock } from '../../src/isolate/metering/watch-block.js';
 import { FrameReader } from '../../src/protocol/frame-reader.js';
 import { FrameWriter } from '../../src/protocol/frame-writer.js';
 import { HostOpens } from '../../src/protocol/messages.js';

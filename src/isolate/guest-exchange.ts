@@ -7,13 +7,13 @@ import type { Channel } from '../protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../protocol/exchange.js';
 import { REPEATED_CALL, SERVICES_LOST_REASON } from '../protocol/messages.js';
 import { BodyPipe, type PipeSource, type PipeTarget } from './body-pipe.js';
-import { OWN } from './invocations/held-work.js';
+import { OWN } from './held-work.js';
 import { OpError } from './ops/arguments.js';
 import type { MessageReader } from './ops/message-reader.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
 
-/** The connection of a call: open/services-line.ts. */
+/** The connection of a call: isolate/invocations/services-line.ts. */
 export interface CallLine {
   readonly channel: Channel;
   /** The connection has ended before the answer to the call. It is made once more, or hears of its failure again. */

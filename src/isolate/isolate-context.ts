@@ -1,7 +1,7 @@
 /** The state that the ops of an isolate share: the invocation whose turn it is, bytes for the guest, asynchronous work and its cost. */
 
+import type { OpenInvocations } from './invocations/open-invocations.js';
 import type { IsolateParts } from './isolate-parts.js';
-import type { OpenInvocations } from './open/open-invocations.js';
 import { OpError } from './ops/arguments.js';
 import type { BasicsOwner } from './ops/basics.js';
 import { Ev } from './ops/table.js';

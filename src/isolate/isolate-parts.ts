@@ -1,8 +1,8 @@
 /** The parts of an isolate that belong together: each is there when the first op or event comes. */
 import type { Channel } from '../protocol/channel.js';
-import type { InvocationMeter } from './meter.js';
+import type { ServicesLine } from './invocations/services-line.js';
+import type { InvocationMeter } from './metering/meter.js';
 import type { ModuleGraph } from './modules.js';
-import type { ServicesLine } from './open/services-line.js';
 import type { Timers } from './ops/timers.js';
 import type { TurnQueue } from './turns.js';
 

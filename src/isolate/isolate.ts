@@ -8,14 +8,15 @@ import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKi
 import { encodeReading } from '../protocol/pong.js';
 import type { Transport } from '../protocol/transport.js';
 import { createHostCall } from './bridge.js';
-import { HeldWork } from './invocations/held-work.js';
+import { HeldWork } from './held-work.js';
+import { OpenInvocations } from './invocations/open-invocations.js';
+import { ServicesLine } from './invocations/services-line.js';
 import { IsolateContext } from './isolate-context.js';
 import type { IsolateParts } from './isolate-parts.js';
 import { loadModules } from './load.js';
-import { InvocationMeter } from './meter.js';
+import { InvocationMeter } from './metering/meter.js';
+import type { WatchBlock } from './metering/watch-block.js';
 import type { ModuleGraph } from './modules.js';
-import { OpenInvocations } from './open/open-invocations.js';
-import { ServicesLine } from './open/services-line.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
 import { loadingOps } from './ops/loading.js';
@@ -25,7 +26,6 @@ import { Timers } from './ops/timers.js';
 import { createRealm, type Realm } from './realm.js';
 import { useStackPlaces } from './stacks/stack-formatter.js';
 import { TurnQueue } from './turns.js';
-import type { WatchBlock } from './watch-block.js';
 
 export class Isolate implements IsolateParts, ChannelOwner {
   readonly turns: TurnQueue;

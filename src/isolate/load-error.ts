@@ -2,8 +2,8 @@
 import { types } from 'node:util';
 import type { ScriptFailure } from '../protocol/messages.js';
 import { parser } from './lazy-parser.js';
+import { threadCpuMs } from './metering/thread-clock.js';
 import type { SourcePlace } from './stacks/source-places.js';
-import { threadCpuMs } from './thread-clock.js';
 
 /** The deployment is invalid; found before function code runs. */
 export class LoadError {

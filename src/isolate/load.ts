@@ -4,11 +4,11 @@ import type { Exchange } from '../protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
 import { callGuest } from './bridge.js';
 import { LoadError } from './load-error.js';
-import type { InvocationMeter } from './meter.js';
+import type { InvocationMeter } from './metering/meter.js';
+import { threadCpuMs } from './metering/thread-clock.js';
 import { type DeployedModule, ModuleGraph } from './modules.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
-import { threadCpuMs } from './thread-clock.js';
 import type { TurnQueue } from './turns.js';
 
 export interface LoadRequest {

@@ -24,10 +24,10 @@ import {
   positionOf,
   type SyntaxSearch,
 } from './load-error.js';
+import { threadCpuMs } from './metering/thread-clock.js';
 import { Ev } from './ops/table.js';
 import type { Realm } from './realm.js';
 import { SourcePlaces } from './stacks/source-places.js';
-import { threadCpuMs } from './thread-clock.js';
 import type { TurnQueue } from './turns.js';
 
 export interface DeployedModule {

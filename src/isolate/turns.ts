@@ -8,7 +8,7 @@
  */
 import { nextTick } from 'node:process';
 import { callGuest, type GuestFunction } from './bridge.js';
-import { HELD, HeldWork } from './invocations/held-work.js';
+import { HELD, HeldWork } from './held-work.js';
 import { Ev } from './ops/table.js';
 
 /** Finished turns are removed from the front of the queue in steps of this many. */

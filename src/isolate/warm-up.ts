@@ -9,9 +9,9 @@ import type { Exchange } from '../protocol/exchange.js';
 import { loopback } from '../protocol/loopback.js';
 import { HostOpens, type LoadHead } from '../protocol/messages.js';
 import { Isolate } from './isolate.js';
+import { WatchBlock } from './metering/watch-block.js';
 import type { OpContext, OpSet } from './ops/op-set.js';
 import { useStackPlaces } from './stacks/stack-formatter.js';
-import { WatchBlock } from './watch-block.js';
 
 /** Typical first work of a function, as an author would write it. */
 const SOURCE = Buffer.from(`

@@ -8,14 +8,14 @@ import { blockingDescriptorTransport, blockingPortTransport } from '../protocol/
 import { CLOSED_EXIT, TORN_EXIT } from './exit-codes.js';
 import { hardenThread } from './harden-thread.js';
 import { Isolate } from './isolate.js';
-import { collectGarbage } from './memory/collect-garbage.js';
-import { IdleMemory } from './memory/idle-memory.js';
+import { collectGarbage } from './metering/collect-garbage.js';
+import { IdleMemory } from './metering/idle-memory.js';
+import { ownClockDescriptor, ownThreadId } from './metering/thread-clock.js';
+import { WatchBlock } from './metering/watch-block.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
 import { takeOverStacks } from './stacks/stack-formatter.js';
-import { ownClockDescriptor, ownThreadId } from './thread-clock.js';
 import { warmUp } from './warm-up.js';
-import { WatchBlock } from './watch-block.js';
 
 export interface IsolateLease {
   /** Where the host and the services are reached: inherited descriptors in a cell, a port when isolates run in the host process. */

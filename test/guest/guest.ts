@@ -1,8 +1,8 @@
 /** A function in a guest realm of this thread: real ops, a real channel, and the test as its host. */
 import type { ExecutionContext } from 'ava';
 import { Isolate } from '../../src/isolate/isolate.js';
+import { WatchBlock } from '../../src/isolate/metering/watch-block.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
-import { WatchBlock } from '../../src/isolate/watch-block.js';
 import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { loopback } from '../../src/protocol/loopback.js';

@@ -1,7 +1,7 @@
 /** A guest realm without an isolate around it: the test is the host, keeps the time and fires the timers. */
 import vm from 'node:vm';
 import { createHostCall, type HostCall } from '../../src/isolate/bridge.js';
-import { HeldWork } from '../../src/isolate/invocations/held-work.js';
+import { HeldWork } from '../../src/isolate/held-work.js';
 import { OpError } from '../../src/isolate/ops/arguments.js';
 import { basicOps } from '../../src/isolate/ops/basics.js';
 import type { OpContext } from '../../src/isolate/ops/op-set.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import { collectGarbage } from '../../src/isolate/memory/collect-garbage.js';
+import { collectGarbage } from '../../src/isolate/metering/collect-garbage.js';
 
 test('collectGarbage() collects what only a WeakRef holds', async t => {
   const weak = new WeakRef({});

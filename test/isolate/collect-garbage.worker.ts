@@ -1,7 +1,7 @@
 /** Makes garbage outside of the heap, collects it, and reports how much there was before and after. */
 import { getHeapStatistics } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
-import { collectGarbage } from '../../src/isolate/memory/collect-garbage.js';
+import { collectGarbage } from '../../src/isolate/metering/collect-garbage.js';
 
 function external(): number {
   return getHeapStatistics().external_memory;

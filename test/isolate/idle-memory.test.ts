@@ -1,5 +1,5 @@
 import test from 'ava';
-import { IdleMemory } from '../../src/isolate/memory/idle-memory.js';
+import { IdleMemory } from '../../src/isolate/metering/idle-memory.js';
 
 const MEBIBYTE = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 /** Alone in its file: tests of isolates leave realms of their own, which are collected now or later. */
 import { getHeapStatistics } from 'node:v8';
 import test from 'ava';
-import { collectGarbage } from '../../src/isolate/memory/collect-garbage.js';
+import { collectGarbage } from '../../src/isolate/metering/collect-garbage.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
 import { warmUp } from '../../src/isolate/warm-up.js';
 

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { collectGarbage } from '../../src/isolate/memory/collect-garbage.js';
+import { collectGarbage } from '../../src/isolate/metering/collect-garbage.js';
 import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import { ExchangeIo } from '../../src/protocol/exchange-io.js';

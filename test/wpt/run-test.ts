@@ -1,7 +1,7 @@
 /** Runs one test in an isolate of its own. */
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Egress } from '../../src/bindings/egress/egress.js';
-import { WatchBlock } from '../../src/isolate/watch-block.js';
+import { WatchBlock } from '../../src/isolate/metering/watch-block.js';
 import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import { HostOpens } from '../../src/protocol/messages.js';
 import { portTransport } from '../../src/protocol/transport.js';

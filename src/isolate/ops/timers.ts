@@ -1,7 +1,7 @@
 /** Timers of the guest. The host never hands a guest function to setTimeout (rule R7): a timer is a number that comes back in a turn. */
 import { IdTable } from '../../protocol/id-table.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
-import type { HeldWork } from '../invocations/held-work.js';
+import type { HeldWork } from '../held-work.js';
 import { checkedInteger, checkedText, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { Op, TimerFlag } from './table.js';

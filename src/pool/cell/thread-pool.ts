@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { exitDetail } from '../../isolate/exit-codes.js';
-import { monotonicMs, WatchBlock } from '../../isolate/watch-block.js';
+import { monotonicMs, WatchBlock } from '../../isolate/metering/watch-block.js';
 import type { IsolateLease } from '../../isolate/worker.js';
 import { errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';

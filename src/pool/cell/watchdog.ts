@@ -2,8 +2,8 @@
  * Ends isolates whose turn exceeds its CPU budget, or whose memory exceeds its limit. Runs in a thread that guest code never blocks, while
  * isolates have turns: when there was none for a second it sleeps, and the next turn wakes it.
  */
-import { clockMs } from '../../isolate/thread-clock.js';
-import { monotonicMs, type WatchBlock } from '../../isolate/watch-block.js';
+import { clockMs } from '../../isolate/metering/thread-clock.js';
+import { monotonicMs, type WatchBlock } from '../../isolate/metering/watch-block.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { ThreadPriority } from './thread-priority.js';
 

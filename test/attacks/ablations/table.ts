@@ -499,7 +499,7 @@ function stringify`,
   ...['to loop in a getter that Node calls behind its turn', 'to reject without end behind its turn'].map(tries => ({
     rule: 'R20',
     without: `the watch behind the last turn, against what tries ${tries}`,
-    file: 'src/isolate/meter.ts',
+    file: 'src/isolate/metering/meter.ts',
     find: 'this.#endedMs = now();',
     replace: 'this.#endedMs = now(); this.leave();',
     test: ATTACKS,

@@ -1,8 +1,8 @@
 /** The watchdog with blocks that a test writes in place of isolates; it is woken by hand. */
 import { Worker } from 'node:worker_threads';
 import test from 'ava';
-import { clockMs, ownClockDescriptor } from '../../../src/isolate/thread-clock.js';
-import { monotonicMs, WatchBlock } from '../../../src/isolate/watch-block.js';
+import { clockMs, ownClockDescriptor } from '../../../src/isolate/metering/thread-clock.js';
+import { monotonicMs, WatchBlock } from '../../../src/isolate/metering/watch-block.js';
 import { ThreadPriority } from '../../../src/pool/cell/thread-priority.js';
 import { type KillFinding, Watchdog, type WatchdogOptions } from '../../../src/pool/cell/watchdog.js';
 import { listenToFaults } from '../../../src/quotas/guarded.js';
@@ -179,7 +179,7 @@ test('a turn in another thread wakes a watchdog that sleeps', async t => {
       eval: true,
       workerData: {
         buffer: block.buffer,
-        module: new URL('../../../src/isolate/watch-block.js', import.meta.url).href,
+        module: new URL('../../../src/isolate/metering/watch-block.js', import.meta.url).href,
       },
     },
   );

@@ -1,7 +1,7 @@
 /** An invocation that is open in this isolate, with the calls that it has made. */
 import type { GuestExchange } from '../guest-exchange.js';
-import type { StallSubject } from '../invocations/stalled-invocations.js';
 import type { Timers } from '../ops/timers.js';
+import type { StallSubject } from './stalled-invocations.js';
 
 export const NO_CALLS: ReadonlySet<GuestExchange> = new Set();
 

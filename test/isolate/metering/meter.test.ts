@@ -1,8 +1,8 @@
 /** An isolate's accounting of its invocations, with values that the test gives: turns here take next to no time. */
 import test from 'ava';
-import { InvocationMeter } from '../../src/isolate/meter.js';
-import { WatchBlock } from '../../src/isolate/watch-block.js';
-import { HostOpens, type IsolateLimits } from '../../src/protocol/messages.js';
+import { InvocationMeter } from '../../../src/isolate/metering/meter.js';
+import { WatchBlock } from '../../../src/isolate/metering/watch-block.js';
+import { HostOpens, type IsolateLimits } from '../../../src/protocol/messages.js';
 
 const LIMITS: IsolateLimits = {
   startupMs: 400,

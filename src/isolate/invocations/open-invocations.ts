@@ -17,19 +17,19 @@ import {
 import { meteredKind } from '../../protocol/metered-kind.js';
 import type { ServiceId } from '../../quotas/service-calls.js';
 import { errorText, GuestExchange } from '../guest-exchange.js';
-import { EndedInvocations } from '../invocations/ended-invocations.js';
-import { OWN } from '../invocations/held-work.js';
-import { StalledInvocations } from '../invocations/stalled-invocations.js';
+import { OWN } from '../held-work.js';
 import type { IsolateParts } from '../isolate-parts.js';
-import type { MeterEvents } from '../meter.js';
+import type { MeterEvents } from '../metering/meter.js';
 import { OpError } from '../ops/arguments.js';
 import type { ExchangeHost } from '../ops/exchange.js';
 import { MessageReader } from '../ops/message-reader.js';
 import { Ev } from '../ops/table.js';
 import { checkStack } from '../stack-left.js';
 import { BlockingCall } from './blocking-call.js';
+import { EndedInvocations } from './ended-invocations.js';
 import { eventTurn } from './event-turn.js';
 import { NO_CALLS, OpenInvocation } from './open-invocation.js';
+import { StalledInvocations } from './stalled-invocations.js';
 
 /**
  * CPU time that a call without an answer is charged with. It costs the host process 22 us among many, 100 alone (Node 20.20). Answers are bounded

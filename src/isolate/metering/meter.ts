@@ -3,12 +3,12 @@
  * the thread's own clock is read, so that contention on the machine is not charged to the function.
  */
 import { getHeapStatistics } from 'node:v8';
-import { IdTable } from '../protocol/id-table.js';
-import { DoneFlag, HostOpens, type IsolateLimits } from '../protocol/messages.js';
-import { CpuTokenBucket } from '../quotas/cpu-token-bucket.js';
-import { collectGarbage } from './memory/collect-garbage.js';
+import { IdTable } from '../../protocol/id-table.js';
+import { DoneFlag, HostOpens, type IsolateLimits } from '../../protocol/messages.js';
+import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
+import type { TurnMeter } from '../turns.js';
+import { collectGarbage } from './collect-garbage.js';
 import { threadCpuMs } from './thread-clock.js';
-import type { TurnMeter } from './turns.js';
 import { ORIGIN_MS, type WatchBlock } from './watch-block.js';
 
 /** A bound function takes a fifth less time; it is called twice a turn. */
