@@ -11,8 +11,8 @@ const LAYERS = [
   'pool',
   'isolate',
   'backend',
-  'protocol',
   'bindings',
+  'protocol',
   'sqlite',
   'usage',
   'storage',
@@ -23,7 +23,7 @@ const LAYERS = [
 const GUEST_MAY_IMPORT = [
   '^src/guest/',
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
-  '^src/bindings/(client-platform|needed-export)[.]ts$',
+  '^src/(bindings/client-platform|protocol/needed-export)[.]ts$',
   '^src/quotas/service-calls[.]ts$',
   '^src/bindings/[^/]+/(client|client/client|types|calls|socket-calls|storage-calls|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
@@ -46,10 +46,7 @@ module.exports = {
       from: { path: '^src/protocol/' },
       to: {
         path: '^src/',
-        pathNot: [
-          '^src/protocol/',
-          '^src/(bindings/needed-export|quotas/(caller-context|guarded|host/host-share|service-calls))[.]ts$',
-        ],
+        pathNot: ['^src/protocol/', '^src/(quotas/(caller-context|guarded|host/host-share|service-calls))[.]ts$'],
       },
     },
     {

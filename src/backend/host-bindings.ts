@@ -10,8 +10,8 @@ import {
   type NamedBinding,
   type RemoteClient,
 } from '../bindings/binding.js';
+import type { ClientBodies, GivenBodies } from '../bindings/bodies/given-bodies.js';
 import type { DirectoryContract } from '../bindings/contract.js';
-import type { ClientBodies, GivenBodies } from '../bindings/given/given-bodies.js';
 import type { BindingRegistry } from '../bindings/registry.js';
 import type { Service } from '../bindings/service.js';
 import { EdgeError } from '../quotas/errors.js';

@@ -2,17 +2,18 @@
  * Defines a binding for the host: a service that functions call, and a row of the registry (registry.ts) that says how it is configured, what its calls count
  * as and what it shares. Everything around a binding reads the row: options, `edgehost.toml`, the management API, accounting.
  */
+
+import type { NeededExport } from '../protocol/needed-export.js';
 import type { AccountWork } from '../quotas/host/call-work.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
 import type { ServiceId, SubrequestKind } from '../quotas/service-calls.js';
 import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
+import type { ClientBodies } from './bodies/given-bodies.js';
 import type { DirectoryContract } from './contract.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
-import type { ClientBodies } from './given/given-bodies.js';
-import type { NeededExport } from './needed-export.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
 

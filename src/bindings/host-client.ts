@@ -3,9 +3,9 @@ import { setMaxListeners } from 'node:events';
 import * as streams from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import { OWN_WORK } from '../quotas/host/call-work.js';
+import { cancelQuietly } from './bodies/external-stream.js';
+import { type ClientBodies, UNTIMED } from './bodies/given-bodies.js';
 import type { ClientPlatform, ClientStream } from './client-platform.js';
-import { cancelQuietly } from './external-stream.js';
-import { type ClientBodies, UNTIMED } from './given/given-bodies.js';
 import type { Service, ServiceBody } from './service.js';
 
 /** Up to this many bytes are copied at once; larger buffers are copied in chunks. */

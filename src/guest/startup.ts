@@ -1,7 +1,7 @@
 /** The start of a function: its configuration comes in, its code is evaluated, its handlers are found. */
 
-import type { NeededExport } from '../bindings/needed-export.ts';
 import { Ev, Op } from '../isolate/ops/table.ts';
+import type { NeededExport } from '../protocol/needed-export.ts';
 import { onEvent, op } from './bridge.ts';
 import { createBinding } from './env/binding-platform.ts';
 import { createEnv, parseSetup } from './env/env.ts';

@@ -2,8 +2,8 @@
 
 import type { HostBindings } from '../backend/host-bindings.js';
 import type { FunctionContext } from '../bindings/binding.js';
+import type { GivenBodies } from '../bindings/bodies/given-bodies.js';
 import type { LocalSend } from '../bindings/egress/transport.js';
-import type { GivenBodies } from '../bindings/given/given-bodies.js';
 import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/host/isolate-cache.js';
 import type { IsolateGate } from '../pool/host/isolate-gate.js';

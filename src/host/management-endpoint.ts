@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DatabaseChanges } from '../backend/host-store.js';
 import type { DirectoryOf } from '../bindings/binding.js';
-import type { GivenBodies } from '../bindings/given/given-bodies.js';
+import type { GivenBodies } from '../bindings/bodies/given-bodies.js';
 import type { BindingRegistry } from '../bindings/registry.js';
 import type { Management, ManagementOptions } from '../management/management.js';
 import type {

@@ -1,8 +1,8 @@
 /** The S3-compatible endpoint of a host: the handler of s3 over the buckets of the host's accounts. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GivenBodies } from '../bindings/bodies/given-bodies.js';
 import type { BucketDirectory } from '../bindings/bucket/engine.js';
 import type { BucketPlanLimits } from '../bindings/bucket/limits.js';
-import type { GivenBodies } from '../bindings/given/given-bodies.js';
 import { checkOptions } from '../quotas/schema/check-options.js';
 import { createS3Handler } from '../s3/handler.js';
 import type { S3Credential } from '../s3/options.js';

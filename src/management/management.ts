@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import PQueue from 'p-queue';
 import type { DirectoryOf } from '../bindings/binding.js';
-import { type ClientBodies, UNTIMED } from '../bindings/given/given-bodies.js';
+import { type ClientBodies, UNTIMED } from '../bindings/bodies/given-bodies.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
 import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';

@@ -1,7 +1,7 @@
 /** The steps of every request, in this order: date, framing, route, token, end of life, permission, scope, body, handler. */
 
-import { chunksOf } from '../bindings/external-stream.js';
-import type { ClientBodies } from '../bindings/given/given-bodies.js';
+import { chunksOf } from '../bindings/bodies/external-stream.js';
+import type { ClientBodies } from '../bindings/bodies/given-bodies.js';
 import { tellOption } from '../quotas/option-functions.js';
 import type { Context, ManagementParts } from './context.js';
 import { parseDay } from './deprecations/deprecation-timeline.js';

@@ -1,7 +1,7 @@
 /** The messages between the two ends of an isolate channel, inside frames. JSON shapes here are checked by the reader. */
 
-import type { NeededExport } from '../bindings/needed-export.js';
 import type { ServiceId } from '../quotas/service-calls.js';
+import type { NeededExport } from './needed-export.js';
 
 /** Kinds of an exchange that the host opens. */
 export enum HostOpens {

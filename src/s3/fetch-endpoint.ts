@@ -1,5 +1,5 @@
-import { chunksOf } from '../bindings/external-stream.js';
-import { type ClientBodies, UNTIMED } from '../bindings/given/given-bodies.js';
+import { chunksOf } from '../bindings/bodies/external-stream.js';
+import { type ClientBodies, UNTIMED } from '../bindings/bodies/given-bodies.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
 /** The endpoint for servers that speak fetch. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientBodies } from '../bindings/bodies/given-bodies.js';
 import type { BucketEngine } from '../bindings/bucket/engine.js';
-import type { ClientBodies } from '../bindings/given/given-bodies.js';
 import { tellOption } from '../quotas/option-functions.js';
 import { authenticate, type Identity } from './authenticate.js';
 import { collect, receiveBody, type S3Body } from './body.js';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { cancelQuietly, chunksOf } from '../../src/bindings/external-stream.js';
+import { cancelQuietly, chunksOf } from '../../src/bindings/bodies/external-stream.js';
 import { handler, ISOLATIONS, newHost } from '../host/new-host.js';
 
 /** A file of a form whose last bytes come when the test releases them, so that the body is still being filled when it is cancelled. */

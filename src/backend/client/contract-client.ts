@@ -1,6 +1,6 @@
 /** Makes the remote form of an account's directory, and of the engines that it opens, from their contract. */
-import { cancelBody } from '../../bindings/cancel-body.js';
-import { chargedBody } from '../../bindings/charged-body.js';
+import { cancelBody } from '../../bindings/bodies/cancel-body.js';
+import { chargedBody } from '../../bindings/bodies/charged-body.js';
 import type { DirectoryContract, EngineContract, MethodTerms, OpenedEngine } from '../../bindings/contract.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import type { Channel } from '../../protocol/channel.js';

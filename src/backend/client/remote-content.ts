@@ -1,6 +1,6 @@
 /** The bytes of a stored value that the backend process sends. */
-import { chargedBody } from '../../bindings/charged-body.js';
-import type { StoredContent } from '../../bindings/stored/stored-content.js';
+import { chargedBody } from '../../bindings/bodies/charged-body.js';
+import type { StoredContent } from '../../bindings/stored-values/stored-content.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { WholeContent } from '../wire/calls.js';

@@ -1,4 +1,4 @@
-import type { ResolvedRange } from '../stored/stored-content.js';
+import type { ResolvedRange } from '../stored-values/stored-content.js';
 import type { ByteRange } from './engine.js';
 
 /** The part of the range that an object of `size` bytes has; undefined when it has none. */

@@ -1,7 +1,7 @@
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import type { ServiceBody } from '../service.js';
-import type { StoredContent } from '../stored/stored-content.js';
+import type { StoredContent } from '../stored-values/stored-content.js';
 import type { StoreStorageClass } from './types.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { ClientBodies } from '../given/given-bodies.js';
+import type { ClientBodies } from '../bodies/given-bodies.js';
 import { hostPlatform } from '../host-client.js';
 import type { Service } from '../service.js';
 import { createBucketClient } from './client/client.js';

@@ -1,9 +1,9 @@
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { NO_BYTES } from '../../storage/records/no-bytes.js';
-import { cancelBody } from '../cancel-body.js';
+import { cancelBody } from '../bodies/cancel-body.js';
 import type { CompatibilityFlag } from '../compatibility-flags.js';
 import type { Service, ServiceCall, ServiceReply, UncheckedFields } from '../service.js';
-import { openContent } from '../stored/service-body.js';
+import { openContent } from '../stored-values/service-body.js';
 import {
   checkCondition,
   checkFields,

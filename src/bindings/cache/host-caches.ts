@@ -2,8 +2,8 @@
 import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import type { AccountContext, AccountDirectories } from '../binding.js';
-import { chunksOf } from '../external-stream.js';
-import { type ClientBodies, UNTIMED } from '../given/given-bodies.js';
+import { chunksOf } from '../bodies/external-stream.js';
+import { type ClientBodies, UNTIMED } from '../bodies/given-bodies.js';
 import type { Service, ServiceBody, ServiceReply } from '../service.js';
 import { CACHE_PURGE, normalPurge } from './check-purge.js';
 import type { CacheEngine, CachePurge } from './engine.js';

@@ -1,7 +1,7 @@
 /** Answers the calls that functions make of `caches` (guest/web/cache): match, put and delete. */
 import { guarded } from '../../quotas/guarded.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import { cancelBody } from '../cancel-body.js';
+import { cancelBody } from '../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
 import { checkCacheName, checkFields, checkHeaders, checkResponse, checkUrl } from './check-arguments.js';
 import { type CacheEngine, cacheKey } from './engine.js';

@@ -1,8 +1,8 @@
 /** The body of a call: byte sequences one after the other, then the bytes of a stream. */
 import { Readable } from 'node:stream';
-import { chunksOf } from '../external-stream.js';
-import type { GivenBodySource } from '../given/given-body.js';
-import { inPieces } from '../in-pieces.js';
+import { chunksOf } from '../bodies/external-stream.js';
+import type { GivenBodySource } from '../bodies/given-body.js';
+import { inPieces } from '../bodies/in-pieces.js';
 import type { ServiceBody } from '../service.js';
 import type { ByteStream } from './encode.js';
 

@@ -2,7 +2,7 @@
 import { native, record } from '../../quotas/schema/schema.js';
 import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, NamedBinding } from '../binding.js';
-import { UNTIMED } from '../given/given-bodies.js';
+import { UNTIMED } from '../bodies/given-bodies.js';
 import { CallbackGate } from './callback-gate.js';
 import { callbackService, callbacksOf } from './callback-service.js';
 import { CALL, MAX_VALUE_BYTES } from './calls.js';

@@ -5,9 +5,9 @@ import { ReadableStream } from 'node:stream/web';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { kindOf } from '../../quotas/schema/describe.js';
-import { chunksOf } from '../external-stream.js';
-import { A_RESPONSE, isResponse } from '../foreign-response.js';
-import { inPieces } from '../in-pieces.js';
+import { chunksOf } from '../bodies/external-stream.js';
+import { A_RESPONSE, isResponse } from '../bodies/foreign-response.js';
+import { inPieces } from '../bodies/in-pieces.js';
 import type { HopAnswer, HopRequest } from './transport.js';
 
 /** The account and the function that the request comes from. */

@@ -4,7 +4,7 @@ import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { Service } from '../service.js';
-import { DirectoriesByAccount } from '../stored/directories-by-account.js';
+import { DirectoriesByAccount } from '../stored-values/directories-by-account.js';
 import { KV_CONTRACT } from './contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
 import { KV_ERRORS, KvError, kvErrorStatus } from './errors.js';

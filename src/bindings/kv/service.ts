@@ -3,12 +3,12 @@ import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../storage/records/no-bytes.js';
-import { cancelBody } from '../cancel-body.js';
+import { cancelBody } from '../bodies/cancel-body.js';
 import type { Service, ServiceCall, ServiceReply, UncheckedFields } from '../service.js';
-import { JoinedContents } from '../stored/join-contents.js';
-import { openContent } from '../stored/service-body.js';
-import type { StoredContent } from '../stored/stored-content.js';
-import { INLINE_BYTES } from '../stored/value-sizes.js';
+import { JoinedContents } from '../stored-values/join-contents.js';
+import { openContent } from '../stored-values/service-body.js';
+import type { StoredContent } from '../stored-values/stored-content.js';
+import { INLINE_BYTES } from '../stored-values/value-sizes.js';
 import { wireTexts } from '../wire-texts.js';
 import {
   checkCacheTtl,

@@ -5,7 +5,7 @@ import { describe, isObject } from '../../quotas/schema/describe.js';
 import { isCount } from '../../quotas/schema/is-count.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../storage/records/no-bytes.js';
-import { cancelBody } from '../cancel-body.js';
+import { cancelBody } from '../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall } from '../service.js';
 import type { OutgoingMessage, QueueEngine } from './broker.js';
 import { CONTENT_TYPES, type QueueContentType } from './calls.js';

@@ -2,7 +2,7 @@ import { guarded } from '../../quotas/guarded.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { SQL_LIMITS } from '../../sqlite/limits.js';
-import { cancelBody } from '../cancel-body.js';
+import { cancelBody } from '../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
 import type { WireReply } from './calls.js';
 import type { FileAnswer, SqlBounds, SqlCall, SqlEngine } from './engine.js';

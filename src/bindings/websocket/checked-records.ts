@@ -1,6 +1,6 @@
 /** The messages that one isolate sends to another one: an isolate must never read a malformed record that a hostile one has sent. */
 import { EdgeError } from '../../quotas/errors.js';
-import { bodyChunks } from '../body-chunks.js';
+import { bodyChunks } from '../bodies/body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import { RecordError, RecordReader } from './record-codec.js';
 

@@ -3,7 +3,7 @@
  */
 import { detached, guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
-import { bodyChunks } from '../body-chunks.js';
+import { bodyChunks } from '../bodies/body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import type { BridgeOwner } from './bridge-owner.js';
 import { CloseCode } from './calls.js';

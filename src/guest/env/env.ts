@@ -1,6 +1,6 @@
 /** The configuration of a function, as its handlers see it. */
 
-import type { NeededExport } from '../../bindings/needed-export.ts';
+import type { NeededExport } from '../../protocol/needed-export.ts';
 import type { ServiceId } from '../../quotas/service-calls.ts';
 import { jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
 import { defineOwn } from '../web/base/idl.ts';

@@ -1,7 +1,7 @@
 /** Calls by other functions: which object is meant, which of its methods may be called, and the answer. */
 import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts';
-import type { NeededExport } from '../../bindings/needed-export.ts';
 import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
+import type { NeededExport } from '../../protocol/needed-export.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
 import { shortened } from '../errors.ts';

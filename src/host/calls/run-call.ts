@@ -1,6 +1,6 @@
 /** Begins the invocation of a function that is called by another one, or by the application. */
 
-import { PIECE_BYTES } from '../../bindings/in-pieces.js';
+import { PIECE_BYTES } from '../../bindings/bodies/in-pieces.js';
 import type { CallChain, Cancellation, FetchChain, ServiceBody } from '../../bindings/service.js';
 import { asBuffer } from '../../protocol/buffer-views.js';
 import { HostOpens } from '../../protocol/messages.js';

@@ -1,6 +1,6 @@
 /** Requests of functions to functions: from the arguments of the call to what an invocation begins with, and back. */
 
-import { cancelBody } from '../../bindings/cancel-body.js';
+import { cancelBody } from '../../bindings/bodies/cancel-body.js';
 import { type Hop, isRedirect, nextHop } from '../../bindings/egress/redirect.js';
 import { type CheckedHead, checkHead } from '../../bindings/egress/request-head.js';
 import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';

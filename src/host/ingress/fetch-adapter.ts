@@ -1,8 +1,8 @@
 /** The endpoint of fetch(): a standard Request in, a standard Response out, bodies streamed with backpressure both ways. */
 
 import type { ReadableStream } from 'node:stream/web';
+import type { GivenBody } from '../../bindings/bodies/given-body.js';
 import { headerOf } from '../../bindings/cache/header-values.js';
-import type { GivenBody } from '../../bindings/given/given-body.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import { EdgeError } from '../../quotas/errors.js';

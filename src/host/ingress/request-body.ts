@@ -1,5 +1,5 @@
-import { cancelQuietly } from '../../bindings/external-stream.js';
-import { PIECE_BYTES } from '../../bindings/in-pieces.js';
+import { cancelQuietly } from '../../bindings/bodies/external-stream.js';
+import { PIECE_BYTES } from '../../bindings/bodies/in-pieces.js';
 import { detached } from '../../quotas/guarded.js';
 import type { BodyCounter } from '../../quotas/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';

@@ -1,7 +1,7 @@
 /** The context of an invocation: its function, and the receivers of its reports. */
 
 import type { FunctionServices } from '../../backend/calls/answer-call.js';
-import type { GivenBodies } from '../../bindings/given/given-bodies.js';
+import type { GivenBodies } from '../../bindings/bodies/given-bodies.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';

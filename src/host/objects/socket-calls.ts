@@ -1,6 +1,6 @@
 /** Answers what stateful objects do with their sleeping WebSockets. Everything in the calls was written by a function. */
 
-import { cancelBody } from '../../bindings/cancel-body.js';
+import { cancelBody } from '../../bindings/bodies/cancel-body.js';
 import { MAX_PASSED_NAME } from '../../bindings/objects/calls.js';
 import { isObjectId } from '../../bindings/objects/object-id.js';
 import {

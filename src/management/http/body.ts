@@ -1,6 +1,6 @@
 /** Reads the bodies of requests: never more than allowed, and never a byte that is not needed. */
 
-import { cancelQuietly } from '../../bindings/external-stream.js';
+import { cancelQuietly } from '../../bindings/bodies/external-stream.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { ApiError } from './envelope.js';

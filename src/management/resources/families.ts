@@ -1,6 +1,6 @@
 /** Deprecated families whose payloads the specification does not show: the owner of the host answers, the schedule wraps it. */
 
-import { A_RESPONSE, isResponse } from '../../bindings/foreign-response.js';
+import { A_RESPONSE, isResponse } from '../../bindings/bodies/foreign-response.js';
 import { askOption } from '../../quotas/option-functions.js';
 import type { Context } from '../context.js';
 import type { FamilyId } from '../deprecations/deprecations.js';

@@ -8,7 +8,7 @@ import { BUCKET_LIMITS } from '../../../src/bindings/bucket/limits.js';
 import { bucketBehaviour, bucketService } from '../../../src/bindings/bucket/service.js';
 import { bucketBody } from '../../../src/bindings/bucket/store/hash-body.js';
 import type { ServiceBody } from '../../../src/bindings/service.js';
-import { receiveBody } from '../../../src/bindings/stored/receive-body.js';
+import { receiveBody } from '../../../src/bindings/stored-values/receive-body.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { contract, sampleBytes, streamOf } from './stores.js';
 

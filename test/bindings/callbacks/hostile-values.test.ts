@@ -1,9 +1,9 @@
 /** Values that no function of this package sends: those of a cell that was taken over. */
 import test from 'ava';
+import { UNTIMED } from '../../../src/bindings/bodies/given-bodies.js';
 import { CallbackGate } from '../../../src/bindings/callbacks/callback-gate.js';
 import { callbackService } from '../../../src/bindings/callbacks/callback-service.js';
 import { decodeValue } from '../../../src/bindings/callbacks/decode.js';
-import { UNTIMED } from '../../../src/bindings/given/given-bodies.js';
 import { countedWork } from '../counted-work.js';
 
 const NO_PARTS = { bytes: [], stream: undefined };

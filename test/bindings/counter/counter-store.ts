@@ -1,7 +1,7 @@
 /** Counters that are stored, with a method for everything that a contract can say. */
 import { directoryContract, engineContract } from '../../../src/bindings/contract.js';
 import type { ServiceBody } from '../../../src/bindings/service.js';
-import type { StoredContent } from '../../../src/bindings/stored/stored-content.js';
+import type { StoredContent } from '../../../src/bindings/stored-values/stored-content.js';
 import type { CallWork } from '../../../src/quotas/host/call-work.js';
 
 export interface CounterInfo {

@@ -3,7 +3,7 @@ import type { KvDirectory } from '../../../src/bindings/kv/engine.js';
 import { KvCleaner } from '../../../src/bindings/kv/store/kv-cleaner.js';
 import { createKvDirectory } from '../../../src/bindings/kv/store/kv-directory.js';
 import { kvStorage } from '../../../src/bindings/kv/store/kv-storage.js';
-import { DirectoriesByAccount } from '../../../src/bindings/stored/directories-by-account.js';
+import { DirectoriesByAccount } from '../../../src/bindings/stored-values/directories-by-account.js';
 import { Storage, type StorageOptions } from '../../../src/storage/storage.js';
 
 interface Namespaces {

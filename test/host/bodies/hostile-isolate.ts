@@ -1,7 +1,7 @@
 /** A function whose isolate has been taken over: the other end of the host's connection is a test that sends whatever it likes. */
 
 import type { ExecutionContext } from 'ava';
-import { UNTIMED_BODIES } from '../../../src/bindings/given/given-bodies.js';
+import { UNTIMED_BODIES } from '../../../src/bindings/bodies/given-bodies.js';
 import { KeptBody } from '../../../src/host/deploy/kept-body.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';
 import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';

@@ -1,7 +1,7 @@
 /** A function whose isolate is unavailable: waiting calls are rejected, and the failure is reported. */
 
 import test from 'ava';
-import { UNTIMED_BODIES } from '../../../src/bindings/given/given-bodies.js';
+import { UNTIMED_BODIES } from '../../../src/bindings/bodies/given-bodies.js';
 import { KeptBody } from '../../../src/host/deploy/kept-body.js';
 import type { InvocationEvent, InvocationOutcome } from '../../../src/host/events.js';
 import { FunctionRunner } from '../../../src/host/invocation/function-runner.js';

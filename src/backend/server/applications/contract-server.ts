@@ -2,7 +2,7 @@
 import type { BindingBase } from '../../../bindings/binding.js';
 import type { EngineContract, MethodTerms } from '../../../bindings/contract.js';
 import type { ServiceBody } from '../../../bindings/service.js';
-import type { StoredContent } from '../../../bindings/stored/stored-content.js';
+import type { StoredContent } from '../../../bindings/stored-values/stored-content.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { type AtEnd, type ContentAnswer, type EngineAddress, TRAILER, type WholeContent } from '../../wire/calls.js';
 import { allBytes, lostError } from '../../wire/outgoing-call.js';

@@ -1,5 +1,5 @@
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { DirectoriesByAccount } from '../../stored/directories-by-account.js';
+import { DirectoriesByAccount } from '../../stored-values/directories-by-account.js';
 import type { BucketDirectory } from '../engine.js';
 import { BUCKET_LIMITS } from '../limits.js';
 import { createBucketDirectory } from './bucket-directory.js';

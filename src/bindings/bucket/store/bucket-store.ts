@@ -5,9 +5,9 @@ import type { RecordOperation } from '../../../storage/records/counts.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
-import { commitChange } from '../../stored/commit-change.js';
-import { writeBody } from '../../stored/write-body.js';
-import { WriteGate } from '../../stored/write-gate.js';
+import { commitChange } from '../../stored-values/commit-change.js';
+import { writeBody } from '../../stored-values/write-body.js';
+import { WriteGate } from '../../stored-values/write-gate.js';
 import { resolveRange } from '../byte-range.js';
 import { conditionHolds } from '../conditions.js';
 import type {

@@ -2,7 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
-import type { BodyObserver, BodyRules } from '../../stored/receive-body.js';
+import type { BodyObserver, BodyRules } from '../../stored-values/receive-body.js';
 import type { HashName, PutOptions, TransferChecksum } from '../engine.js';
 import { BucketError, type BucketMethod } from '../errors.js';
 import { HASH_NAMES } from '../hash-names.js';

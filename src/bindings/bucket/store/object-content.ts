@@ -1,9 +1,9 @@
 /** Finds the content of an object that is in the record, in another record or in files. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { blobContent } from '../../stored/blob-content.js';
-import { bytesContent } from '../../stored/read-content.js';
-import type { ResolvedRange } from '../../stored/stored-content.js';
+import { blobContent } from '../../stored-values/blob-content.js';
+import { bytesContent } from '../../stored-values/read-content.js';
+import type { ResolvedRange } from '../../stored-values/stored-content.js';
 import type { ObjectContent } from '../engine.js';
 import { decodeObject, type StoredObject } from './object-codec.js';
 

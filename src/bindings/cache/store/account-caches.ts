@@ -5,7 +5,7 @@ import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { cancelBody } from '../../cancel-body.js';
+import { cancelBody } from '../../bodies/cancel-body.js';
 import type { ServiceBody } from '../../service.js';
 import { outcomeOf } from '../conditional.js';
 import type {

@@ -4,7 +4,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import { recordKeys } from '../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { ServiceBody } from '../../service.js';
-import { damagedValue, segmentsContent } from '../../stored/read-content.js';
+import { damagedValue, segmentsContent } from '../../stored-values/read-content.js';
 import type { ByteSpan } from '../byte-ranges.js';
 import { decodeEntry, type StoredCacheEntry } from './entry-codec.js';
 

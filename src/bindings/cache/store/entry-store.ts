@@ -6,7 +6,7 @@ import { fileBlobRecord } from '../../../storage/files/file-blob-id.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { recordKeys } from '../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import type { ReceivedContent } from '../../stored/receive-body.js';
+import type { ReceivedContent } from '../../stored-values/receive-body.js';
 import { cacheKeys } from './cache-keys.js';
 import { type CacheSums, EntryChanges } from './entry-changes.js';
 import { decodeEntry, EMBEDDED_BYTES, type EntryHead, type StoredCacheEntry } from './entry-codec.js';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { cancelBody } from '../../cancel-body.js';
+import { cancelBody } from '../../bodies/cancel-body.js';
 import type { ServiceBody } from '../../service.js';
 import type { ByteSpan } from '../byte-ranges.js';
 import type { Outcome } from '../conditional.js';

@@ -4,8 +4,8 @@ import { limitError } from '../../../quotas/limit-error.js';
 import type { BlobStore } from '../../../storage/blobs/blob-store.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { ServiceBody } from '../../service.js';
-import { type BodyObserver, type ReceivedBody, receiveBody } from '../../stored/receive-body.js';
-import { INLINE_BYTES } from '../../stored/value-sizes.js';
+import { type BodyObserver, type ReceivedBody, receiveBody } from '../../stored-values/receive-body.js';
+import { INLINE_BYTES } from '../../stored-values/value-sizes.js';
 import type { CachePutOptions } from '../engine.js';
 
 interface Receiving {

@@ -4,7 +4,7 @@ import type { StoredAccounting } from '../../../storage/accounts/account-sum.js'
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { commitChange } from '../../stored/commit-change.js';
+import { commitChange } from '../../stored-values/commit-change.js';
 import { blobOf, expirationOf, sizeOf } from './entry-codec.js';
 import { kvKeys } from './kv-keys.js';
 

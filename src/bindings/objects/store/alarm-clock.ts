@@ -6,7 +6,7 @@ import { errorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { commitChange } from '../../stored/commit-change.js';
+import { commitChange } from '../../stored-values/commit-change.js';
 import type { AlarmClaims, AlarmFunction, AlarmOutcome, ClaimedAlarm } from '../alarm-claims.js';
 import type { ObjectRef } from '../object-ref.js';
 import type { AccountSpaces } from './account-space.js';

@@ -5,7 +5,7 @@ import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { commitChange } from '../../stored/commit-change.js';
+import { commitChange } from '../../stored-values/commit-change.js';
 import type { ObjectRef } from '../object-ref.js';
 import { OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import type { AccountSpace } from './account-space.js';

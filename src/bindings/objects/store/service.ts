@@ -7,7 +7,7 @@ import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
 import { checkLibrary } from '../../../sqlite/library.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
-import { cancelBody } from '../../cancel-body.js';
+import { cancelBody } from '../../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
 import { MAX_PASSED_NAME } from '../calls.js';
 import { idFromName, namespaceKey } from '../object-id.js';

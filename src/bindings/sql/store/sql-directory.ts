@@ -6,7 +6,7 @@ import { type Schema, text } from '../../../quotas/schema/schema.js';
 import { SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
 import type { ProcessHome } from '../../../storage/process-walls.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { commitChange } from '../../stored/commit-change.js';
+import { commitChange } from '../../stored-values/commit-change.js';
 import type { SqlBounds, SqlDirectory, SqlInfo } from '../engine.js';
 import { SqlError } from '../errors.js';
 import { accountFolder, makeFolder, removeTemporary } from './sql-files.js';

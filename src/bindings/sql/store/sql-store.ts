@@ -13,7 +13,7 @@ import type { StoredAccounting } from '../../../storage/accounts/account-sum.js'
 import type { ProcessHome } from '../../../storage/process-walls.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { commitChange } from '../../stored/commit-change.js';
+import { commitChange } from '../../stored-values/commit-change.js';
 import type { AppliedMigration, FileAnswer, SqlBounds, SqlCall, SqlEngine } from '../engine.js';
 import { SqlError } from '../errors.js';
 import { DatabaseFile, type FileFailure, type FileJob } from './database-file.js';

@@ -5,7 +5,7 @@ import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
-import { commitChange } from '../../stored/commit-change.js';
+import { commitChange } from '../../stored-values/commit-change.js';
 import { removeFiles, removeOrphans } from './sql-files.js';
 import { SQL_KEYSPACE, sqlKeys } from './sql-keys.js';
 

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { cancelBody } from '../../../bindings/bodies/cancel-body.js';
 import {
   type CacheEngine,
   type CacheHit,
@@ -13,7 +14,6 @@ import {
   cacheKey,
 } from '../../../bindings/cache/engine.js';
 import { entryHash } from '../../../bindings/cache/store/entry-codec.js';
-import { cancelBody } from '../../../bindings/cancel-body.js';
 import type { AdmissionDecision } from '../../../quotas/admission.js';
 import { endsWithHead, fieldsOf, isClosed, onClosed } from '../../../quotas/both-protocols.js';
 import { detached, guarded } from '../../../quotas/guarded.js';

@@ -1,6 +1,7 @@
 /** Answers a request with a response that is kept. */
+
+import { cancelBody } from '../../../bindings/bodies/cancel-body.js';
 import type { CacheHit } from '../../../bindings/cache/engine.js';
-import { cancelBody } from '../../../bindings/cancel-body.js';
 import { onClosed } from '../../../quotas/both-protocols.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';

@@ -1,5 +1,5 @@
 /** Bodies of key-value requests: large ones wait for their turn among the uploads, since all of a body is in memory. */
-import { INLINE_BYTES } from '../../../bindings/stored/value-sizes.js';
+import { INLINE_BYTES } from '../../../bindings/stored-values/value-sizes.js';
 import type { Context } from '../../context.js';
 import { readBytes } from '../../http/body.js';
 import { ApiError } from '../../http/envelope.js';

@@ -8,8 +8,8 @@ import { afterPrefix, type LevelOperation } from '../../../../storage/records/le
 import { recordKeys } from '../../../../storage/records/record-keys.js';
 import type { StorageContext } from '../../../../storage/storage-context.js';
 import type { ServiceBody } from '../../../service.js';
-import { commitChange } from '../../../stored/commit-change.js';
-import { writeBody } from '../../../stored/write-body.js';
+import { commitChange } from '../../../stored-values/commit-change.js';
+import { writeBody } from '../../../stored-values/write-body.js';
 import { conditionHolds } from '../../conditions.js';
 import type {
   BucketEngine,

@@ -1,4 +1,4 @@
-import type { ServiceBody } from './service.js';
+import type { ServiceBody } from '../service.js';
 
 /** A body that stays unread is cancelled: otherwise its sender would wait indefinitely. */
 export function cancelBody(body: ServiceBody | null): void {

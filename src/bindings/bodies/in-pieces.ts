@@ -2,8 +2,9 @@
  * Cuts long chunks of the application into pieces with memory of their own. The account is charged for bytes that wait for their reader, by the buffer
  * that they keep alive. A large buffer of the application is not the account's, and must not end its process.
  */
+
+import type { ServiceBody } from '../service.js';
 import { bodyChunks } from './body-chunks.js';
-import type { ServiceBody } from './service.js';
 
 /** Chunks of up to this many bytes are sent as they are. */
 export const PIECE_BYTES = 64 * 1024;

@@ -1,4 +1,4 @@
-import type { ServiceBody } from './service.js';
+import type { ServiceBody } from '../service.js';
 
 /** The chunks of a body. One that is there as a whole is a single chunk. */
 export function bodyChunks(body: ServiceBody | null): AsyncIterator<Uint8Array> {

@@ -1,5 +1,5 @@
-import type { CallWork } from '../quotas/host/call-work.js';
-import { costOf, HOST_COSTS } from '../quotas/host/host-costs.js';
+import type { CallWork } from '../../quotas/host/call-work.js';
+import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 
 /**
  * The same chunks, each of them charged to the account, and none requested before the account may continue. It is no generator, which

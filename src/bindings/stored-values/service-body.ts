@@ -1,7 +1,7 @@
 /** The bodies of calls and answers of services that store values. */
 import { guarded } from '../../quotas/guarded.js';
+import { withEnd } from '../bodies/with-end.js';
 import type { ServiceBody, ServiceCall } from '../service.js';
-import { withEnd } from '../with-end.js';
 import type { StoredContent } from './stored-content.js';
 
 /** Opens the content, which is released also when its reader goes away before it began to read. */

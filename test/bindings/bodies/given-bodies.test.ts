@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { Collector } from '../../../src/bindings/given/collector.js';
-import { type BodyPayer, GivenBodies } from '../../../src/bindings/given/given-bodies.js';
-import type { GivenBodySource } from '../../../src/bindings/given/given-body.js';
+import { Collector } from '../../../src/bindings/bodies/collector.js';
+import { type BodyPayer, GivenBodies } from '../../../src/bindings/bodies/given-bodies.js';
+import type { GivenBodySource } from '../../../src/bindings/bodies/given-body.js';
 
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
