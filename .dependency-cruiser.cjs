@@ -25,7 +25,7 @@ const GUEST_MAY_IMPORT = [
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
   '^src/(bindings/client-platform|protocol/needed-export)[.]ts$',
   '^src/quotas/service-calls[.]ts$',
-  '^src/bindings/[^/]+/(client|client/client|types|calls|socket-calls|storage-calls|storage-limits)[.]ts$',
+  '^src/bindings/[^/]+/(client|client/client|types|wire|socket-wire|storage-wire|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',
 ];
 

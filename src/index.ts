@@ -8,7 +8,6 @@ export type {
 } from './bindings/callbacks/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
 export type * from './bindings/kv/types.js';
-export type { QueueContentType } from './bindings/queue/calls.js';
 export type {
   AccountQueue,
   AccountQueueMetrics,
@@ -21,6 +20,7 @@ export type {
   QueueSettlement,
 } from './bindings/queue/host-queue.js';
 export type { QueueProducer } from './bindings/queue/queue-binding.js';
+export type { QueueContentType } from './bindings/queue/wire.js';
 export type { AppliedMigration } from './bindings/sql/engine.js';
 export type { AccountSqlDatabase, SqlContent, SqlMigration } from './bindings/sql/host-sql.js';
 export type {

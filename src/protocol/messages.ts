@@ -21,9 +21,9 @@ export enum HostOpens {
   Tail = 6,
   /** Head: JSON of ReceivedCall. Body: a value. Answered with JSON of CallAnswer, and a value. */
   Rpc = 7,
-  /** An event of a stateful object (bindings/objects/calls.ts). */
+  /** An event of a stateful object (bindings/objects/wire.ts). */
   ObjectEvent = 8,
-  /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/socket-calls.ts. */
+  /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/socket-wire.ts. */
   SocketEvent = 9,
   /** A timer of a stateful object that has outlived its event. Only behind the head of an ObjectEvent; its own head is empty. */
   Timer = 10,
@@ -81,7 +81,7 @@ export enum SignalKind {
   /** Isolate to host: a promise given to waitUntil was rejected, which does not fail the event; JSON of HandlerFailure. */
   WaitRejected = 21,
   /**
-   * Isolate to host, id 0: a timer of a stateful object is due, and its event is over. JSON of TimerDue (bindings/objects/calls.ts). One at a time for each
+   * Isolate to host, id 0: a timer of a stateful object is due, and its event is over. JSON of TimerDue (bindings/objects/wire.ts). One at a time for each
    * object.
    */
   TimerDue = 22,

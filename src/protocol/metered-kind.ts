@@ -1,7 +1,7 @@
 /** The kind of an invocation whose limits it has. */
 import { HostOpens } from './messages.js';
 
-/** The letter of an alarm in the head of an object's event (bindings/objects/calls.ts). */
+/** The letter of an alarm in the head of an object's event (bindings/objects/wire.ts). */
 const ALARM = 'a';
 
 export function meteredKind(kind: HostOpens, head: string): HostOpens {

@@ -5,8 +5,8 @@ import type { BindingHost, NamedBinding } from '../binding.js';
 import { UNTIMED } from '../bodies/given-bodies.js';
 import { CallbackGate } from './callback-gate.js';
 import { callbackService, callbacksOf } from './callback-service.js';
-import { CALL, MAX_VALUE_BYTES } from './calls.js';
 import type { ApplicationCallbacks, CallbackOptions } from './types.js';
+import { CALL, MAX_VALUE_BYTES } from './wire.js';
 
 /** The options of the host that this binding reads. */
 interface CallbackHostOptions {

@@ -9,10 +9,10 @@ import { piecesOf } from '../bodies/in-pieces.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
 import { type CallBody, type CallStream, putTogether, takeApart } from './call-body.js';
 import type { CallbackGate } from './callback-gate.js';
-import { CALL, type CallbackCall, type CallbackReply, MAX_BYTES, MAX_SEQUENCES, MAX_VALUE_BYTES } from './calls.js';
 import { countedBytes, decodeInSlices } from './decode-in-slices.js';
 import { encodeValue } from './encode.js';
 import type { ApplicationCallback, ApplicationCallbacks, CallbackContext } from './types.js';
+import { CALL, type CallbackCall, type CallbackReply, MAX_BYTES, MAX_SEQUENCES, MAX_VALUE_BYTES } from './wire.js';
 
 /** The function that the calls come from, and their bounds. */
 export interface CallbackOwner {

@@ -1,7 +1,7 @@
 /** Values of functions, decoded in the application's process. Everything in them was written by a function. */
 import { isSparseIndex, makeSparse, setOwn } from '../../quotas/host/chosen-names.js';
-import { MAX_BIGINT_DIGITS } from './calls.js';
 import { heapBytesOfValue } from './value-bytes.js';
+import { MAX_BIGINT_DIGITS } from './wire.js';
 
 /** The byte arrays and the stream that a value refers to beside its JSON. */
 export interface ValueParts {

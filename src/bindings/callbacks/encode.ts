@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { isAnyArrayBuffer, isDate, isMap, isNativeError, isSet } from 'node:util/types';
 import { describe } from '../../quotas/schema/describe.js';
-import { MAX_BIGINT_DIGITS, MAX_BYTES, MAX_DEPTH, MAX_SEQUENCES } from './calls.js';
+import { MAX_BIGINT_DIGITS, MAX_BYTES, MAX_DEPTH, MAX_SEQUENCES } from './wire.js';
 
 /** The kinds of streams of bytes that the application may return. */
 export type ByteStream = ReadableStream<Uint8Array> | Readable;

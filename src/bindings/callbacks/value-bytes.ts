@@ -3,7 +3,7 @@
  * times the counted bytes. They take less where V8 shares names and texts, as Node 26 does with long names (test/bindings/callbacks/value-bytes.test.ts).
  */
 import { isIndex, isSparseIndex } from '../../quotas/host/chosen-names.js';
-import { MAX_DEPTH, MAX_NUMERIC_KEYS, MAX_OBJECTS, MAX_VALUES, TOO_MANY_PARTS } from './calls.js';
+import { MAX_DEPTH, MAX_NUMERIC_KEYS, MAX_OBJECTS, MAX_VALUES, TOO_MANY_PARTS } from './wire.js';
 
 const SLOT_BYTES = 8;
 const NUMBER_BYTES = 16;

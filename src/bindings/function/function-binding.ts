@@ -5,8 +5,8 @@ import { anything, object, record, refined, type Schema, text, union } from '../
 import { ServiceId } from '../../quotas/service-calls.js';
 import type { FunctionContext, ImplicitBinding, NamedBinding } from '../binding.js';
 import type { Service } from '../service.js';
-import { CALL, FETCH } from './calls.js';
 import type { ServiceTarget } from './types.js';
+import { CALL, FETCH } from './wire.js';
 
 const KIB = 1024;
 const MAX_PROPS = 64 * KIB;

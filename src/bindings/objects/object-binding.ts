@@ -3,10 +3,10 @@ import { EdgeError } from '../../quotas/errors.js';
 import { object, type Schema, text, union } from '../../quotas/schema/schema.js';
 import { ServiceId } from '../../quotas/service-calls.js';
 import type { NamedBinding } from '../binding.js';
-import { CALL, FETCH } from '../function/calls.js';
-import type { GuestObjectsConfig } from './calls.js';
+import { CALL, FETCH } from '../function/wire.js';
 import { namespaceKey } from './object-id.js';
 import type { ObjectsTarget } from './types.js';
+import type { GuestObjectsConfig } from './wire.js';
 
 const KIB = 1024;
 

@@ -2,7 +2,7 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { ServiceId } from '../../quotas/service-calls.js';
 import type { ImplicitBinding } from '../binding.js';
-import { JOIN, LIST, SEND } from './socket-calls.js';
+import { JOIN, LIST, SEND } from './socket-wire.js';
 
 const HEAD_BYTES = 8 * 1024;
 

@@ -4,7 +4,7 @@
  */
 import type { CallWork } from '../../quotas/host/call-work.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
-import type { QueueContentType } from './calls.js';
+import type { QueueContentType } from './wire.js';
 
 /** A message on its way into a queue. */
 export interface OutgoingMessage {

@@ -5,11 +5,11 @@ import { describe, isObject } from '../../quotas/schema/describe.js';
 import { choice, list, objectOf, type Schema, text, wholeNumber } from '../../quotas/schema/schema.js';
 import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import type { ClaimedMessage, OutgoingMessage, QueueEngine, QueueMetrics } from './broker.js';
-import { CONTENT_TYPES, type QueueContentType } from './calls.js';
 import { CONSUMER_LIMITS, QUEUE_LIMITS } from './limits.js';
 import { checkCount, checkDelay, checkLengths } from './service.js';
 import { CONFIGURED_QUEUE } from './store/queue-directories.js';
 import { decodeStructured, encodeStructured } from './structured.js';
+import { CONTENT_TYPES, type QueueContentType } from './wire.js';
 
 export interface QueueSendOptions {
   /**

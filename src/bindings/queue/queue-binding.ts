@@ -6,7 +6,6 @@ import { ServiceId } from '../../quotas/service-calls.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
 import { errorRestorer } from '../numeric-code.js';
 import type { QueueDirectory, QueueEngine } from './broker.js';
-import type { GuestQueueConfig } from './calls.js';
 import { QUEUE_CONTRACT } from './contract.js';
 import { QUEUE_ERRORS, QueueError, queueErrorCode } from './errors.js';
 import { type AccountQueue, hostQueue } from './host-queue.js';
@@ -14,6 +13,7 @@ import { QUEUE_LIMITS } from './limits.js';
 import { queueService } from './service.js';
 import { CONFIGURED_QUEUE, type QueueDirectories, queueDirectoriesOf } from './store/queue-directories.js';
 import { queueStorage } from './store/queue-storage.js';
+import type { GuestQueueConfig } from './wire.js';
 
 /** A queue that a function sends to. */
 export interface QueueProducer {

@@ -1,4 +1,4 @@
-/** Answers the calls of a queue's client in a function (calls.ts). Everything in them was written by the function. */
+/** Answers the calls of a queue's client in a function (wire.ts). Everything in them was written by the function. */
 
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
@@ -8,9 +8,9 @@ import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall } from '../service.js';
 import type { OutgoingMessage, QueueEngine } from './broker.js';
-import { CONTENT_TYPES, type QueueContentType } from './calls.js';
 import { QueueError } from './errors.js';
 import { QUEUE_LIMITS } from './limits.js';
+import { CONTENT_TYPES, type QueueContentType } from './wire.js';
 
 export interface QueueServiceOptions {
   /** The delay of messages that name none. @default the delay of the queue */

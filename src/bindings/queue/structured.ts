@@ -1,11 +1,12 @@
 /**
- * Bodies of the content type `v8`: a structured clone as bytes. Values are encoded as in callbacks (callbacks/calls.ts):
+ * Bodies of the content type `v8`: a structured clone as bytes. Values are encoded as in callbacks (bindings/callbacks/wire.ts):
  *
  *     u32 length of the JSON, little-endian | JSON of [value, [length of each byte sequence]] | the byte sequences
  */
-import { MAX_SEQUENCES } from '../callbacks/calls.js';
+
 import { decodeValue } from '../callbacks/decode.js';
 import { encodeValue } from '../callbacks/encode.js';
+import { MAX_SEQUENCES } from '../callbacks/wire.js';
 
 /** A value of the application. @throws TypeError for a value that cannot be copied, RangeError for one that is too large */
 export function encodeStructured(value: unknown): Uint8Array {

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { isObject } from '../../quotas/schema/describe.js';
 import { isCount } from '../../quotas/schema/is-count.js';
-import { type ConnectArguments, type FinishArguments, type StartTlsArguments, TRANSPORTS } from './calls.js';
+import { type ConnectArguments, type FinishArguments, type StartTlsArguments, TRANSPORTS } from './wire.js';
 
 /** Names of DNS, with the underscores that some have, and addresses. Nothing else is looked up. */
 const NAME = /^[A-Za-z0-9._-]{1,255}$/;

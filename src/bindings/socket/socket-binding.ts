@@ -4,9 +4,9 @@ import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
 import { needsApplication } from '../egress/needs-application.js';
 import type { OutboundHandler } from '../egress/outbound-transport.js';
-import { CONNECT, FINISH, START_TLS } from './calls.js';
 import { Dialer, type DialerOptions } from './dialer.js';
 import { type SocketShare, socketService } from './socket-service.js';
+import { CONNECT, FINISH, START_TLS } from './wire.js';
 
 /** The options of the host that this binding reads. Their form is checked with the options of outgoing requests. */
 interface SocketHostOptions {

@@ -9,9 +9,9 @@ import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { bodyChunks } from '../bodies/body-chunks.js';
 import { chargedBody } from '../bodies/charged-body.js';
 import type { ServiceBody } from '../service.js';
-import type { StartTlsArguments } from './calls.js';
 import { connectionLost, type Dialer, nameOf, type Target } from './dialer.js';
 import { SocketReader, type SocketReaderOwner } from './socket-reader.js';
+import type { StartTlsArguments } from './wire.js';
 
 export interface LinkOptions {
   readonly dialer: Dialer;

@@ -3,10 +3,10 @@ import { EdgeError } from '../../quotas/errors.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { FunctionContext } from '../binding.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
-import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from './calls.js';
 import { checkConnect, checkFinish, checkStartTls } from './check-arguments.js';
 import { type Dialer, nameOf, type Target } from './dialer.js';
 import { SocketLink } from './socket-link.js';
+import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from './wire.js';
 
 /** The parts that all accounts of a host share. */
 export interface SocketShare {

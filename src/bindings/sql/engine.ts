@@ -20,7 +20,7 @@ export interface FileAnswer {
 }
 
 export interface SqlCall {
-  /** The statements as the client has written them (calls.ts), or the text of exec(). */
+  /** The statements as the client has written them (wire.ts), or the text of exec(). */
   readonly payload: Uint8Array;
   readonly statements: number;
   /** They seem to change nothing. */

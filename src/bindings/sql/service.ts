@@ -4,9 +4,9 @@ import { isObject } from '../../quotas/schema/describe.js';
 import { SQL_LIMITS } from '../../sqlite/limits.js';
 import { cancelBody } from '../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../service.js';
-import type { WireReply } from './calls.js';
 import type { FileAnswer, SqlBounds, SqlCall, SqlEngine } from './engine.js';
 import { SqlError } from './errors.js';
+import type { WireReply } from './wire.js';
 
 /** How a database behaves for one caller. */
 export interface SqlServiceOptions {
@@ -22,7 +22,7 @@ export interface SqlServiceOptions {
 const HEAD_BYTES = 16 * 1024;
 
 /**
- * Answers the calls of a database's client (calls.ts). The database is opened at the first call. An error of SQLite is an answer; the service rejects with
+ * Answers the calls of a database's client (wire.ts). The database is opened at the first call. An error of SQLite is an answer; the service rejects with
  * TypeError for wrong arguments, SqlError by the codes of errors.ts, EdgeError for the storage and quotas.
  */
 export function sqlService(open: () => Promise<SqlEngine>, options: SqlServiceOptions = {}): Service {

@@ -6,8 +6,8 @@ import type { CallWork } from '../../quotas/host/call-work.js';
 import { bodyChunks } from '../bodies/body-chunks.js';
 import type { ServiceBody } from '../service.js';
 import type { BridgeOwner } from './bridge-owner.js';
-import { CloseCode } from './calls.js';
 import type { SocketBridge } from './socket-bridge.js';
+import { CloseCode } from './wire.js';
 
 /** The other end of a link: a connection, or another part of this host. */
 export type OutgoingBridge = Pick<SocketBridge, 'receive' | 'resume' | 'deafen' | 'end'>;

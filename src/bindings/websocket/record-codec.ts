@@ -1,6 +1,6 @@
 /** Records on the host's side: those from an isolate are checked as what a hostile one may have sent. */
 import { isUtf8 } from 'node:buffer';
-import { isSendableCode, MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from './calls.js';
+import { isSendableCode, MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from './wire.js';
 
 export interface RecordSink {
   /** A part of a message, in order; `isLast` with the one that completes it. A view that stays as it is. */

@@ -9,8 +9,8 @@ import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { AccountPace, type PacedSocket } from './account-pace.js';
 import { countAssembly } from './assembly-budget.js';
 import type { BridgeOwner, BridgeWork, MessageOwner } from './bridge-owner.js';
-import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from './calls.js';
 import { closeRecord, lostRecord, RecordError, RecordReader, recordHead, writeRecordHead } from './record-codec.js';
+import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from './wire.js';
 import { SOCKET_BOUNDS } from './ws-options.js';
 
 /** Node's memory for a chunk besides its bytes. */

@@ -1,5 +1,5 @@
 /** The body of a call with a value: byte sequences one after the other, then perhaps the bytes of a stream. */
-import type { CallbackValue } from '../../bindings/callbacks/calls.ts';
+import type { CallbackValue } from '../../bindings/callbacks/wire.ts';
 import {
   arrayPush,
   promiseResolve,

@@ -1,5 +1,5 @@
 /** Functions of the application, as a function calls them: `await env.APP.lookup(args)`. */
-import { CALL, type CallbackCall, type CallbackValue } from '../../bindings/callbacks/calls.ts';
+import { CALL, type CallbackCall, type CallbackValue } from '../../bindings/callbacks/wire.ts';
 import type { ClientPlatform } from '../../bindings/client-platform.ts';
 import {
   arrayPush,

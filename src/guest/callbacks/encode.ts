@@ -1,4 +1,4 @@
-/** Arguments of callbacks, encoded as bindings/callbacks/calls.ts says. Whatever a value does while it is read, it does to its own function. */
+/** Arguments of callbacks, encoded as bindings/callbacks/wire.ts says. Whatever a value does while it is read, it does to its own function. */
 import {
   MAX_BIGINT_DIGITS,
   MAX_BYTES,
@@ -9,8 +9,8 @@ import {
   MAX_SEQUENCES,
   MAX_VALUES,
   TOO_MANY_PARTS,
-} from '../../bindings/callbacks/calls.ts';
-import { MAX_CALL_BYTES } from '../../bindings/function/calls.ts';
+} from '../../bindings/callbacks/wire.ts';
+import { MAX_CALL_BYTES } from '../../bindings/function/wire.ts';
 import { brandOf, isError } from '../brands.ts';
 import {
   arrayPush,

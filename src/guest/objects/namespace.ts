@@ -1,6 +1,6 @@
 /** The binding of a namespace of stateful objects: ids, and stubs that call. */
-import type { CalledObject, GuestObjectsConfig, ObjectFailure } from '../../bindings/objects/calls.ts';
-import { MAX_PASSED_NAME } from '../../bindings/objects/calls.ts';
+import type { CalledObject, GuestObjectsConfig, ObjectFailure } from '../../bindings/objects/wire.ts';
+import { MAX_PASSED_NAME } from '../../bindings/objects/wire.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { makeError } from '../callbacks/decode.ts';
 import { ErrorCtor, promiseReject, TypeErrorCtor } from '../primordials.ts';

@@ -1,8 +1,8 @@
 /** Events of stateful objects: each finds its object, waits for the input gate, and is answered when the output gate is open. */
-import type { ReceivedCall } from '../../bindings/function/calls.ts';
-import type { ObjectEventHead } from '../../bindings/objects/calls.ts';
-import type { SocketEventHead } from '../../bindings/objects/socket-calls.ts';
-import { CloseCode } from '../../bindings/websocket/calls.ts';
+import type { ReceivedCall } from '../../bindings/function/wire.ts';
+import type { SocketEventHead } from '../../bindings/objects/socket-wire.ts';
+import type { ObjectEventHead } from '../../bindings/objects/wire.ts';
+import { CloseCode } from '../../bindings/websocket/wire.ts';
 import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { goesWhole } from '../body-out.ts';

@@ -2,7 +2,7 @@
  * The timers of one object. While the event that has set one is open, it runs in a turn of that. Afterwards the host is asked for an event of the object,
  * in which the next one that is due runs: so its time, its calls and its logs are accounted for, and no other event of the object runs beside it.
  */
-import type { TimerDue } from '../../bindings/objects/calls.ts';
+import type { TimerDue } from '../../bindings/objects/wire.ts';
 import { Op } from '../../isolate/ops/table.ts';
 import { op } from '../bridge.ts';
 import {

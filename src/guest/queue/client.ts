@@ -7,7 +7,7 @@ import type {
   WireMessage,
   WireMetrics,
   WireSend,
-} from '../../bindings/queue/calls.ts';
+} from '../../bindings/queue/wire.ts';
 import {
   arrayPush,
   dataViewBuffer,

@@ -1,6 +1,6 @@
 /** Calls that this realm makes of other functions: over a service binding, and of stubs. */
-import { type BodyForm, CALL, MAX_CALL_BYTES, type ReceivedAnswer } from '../../bindings/function/calls.ts';
-import type { CalledObject } from '../../bindings/objects/calls.ts';
+import { type BodyForm, CALL, MAX_CALL_BYTES, type ReceivedAnswer } from '../../bindings/function/wire.ts';
+import type { CalledObject } from '../../bindings/objects/wire.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { callService } from '../call-service.ts';
 import { concat, Source } from '../callbacks/body.ts';

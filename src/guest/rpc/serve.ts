@@ -1,5 +1,5 @@
 /** Calls by other functions: which object is meant, which of its methods may be called, and the answer. */
-import type { CallAnswer, ReceivedCall } from '../../bindings/function/calls.ts';
+import type { CallAnswer, ReceivedCall } from '../../bindings/function/wire.ts';
 import { BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import type { NeededExport } from '../../protocol/needed-export.ts';
 import { goesWhole } from '../body-out.ts';

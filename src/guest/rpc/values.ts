@@ -1,6 +1,6 @@
 /** Values that functions pass to each other: the values that callbacks take, and functions, `RpcTarget`s, stubs, streams, and the objects of fetch(). */
-import type { BodyForm, SentReference } from '../../bindings/function/calls.ts';
-import { MAX_REFERENCES } from '../../bindings/function/calls.ts';
+import type { BodyForm, SentReference } from '../../bindings/function/wire.ts';
+import { MAX_REFERENCES } from '../../bindings/function/wire.ts';
 import { takeOutgoing } from '../body-out.ts';
 import { brandOf, isError } from '../brands.ts';
 import { bodyOf, type CallbackPayload } from '../callbacks/body.ts';

@@ -1,5 +1,5 @@
 /** The arguments of connect(), with the messages that code of the hosted platform knows. */
-import type { ConnectArguments, SecureTransport } from '../../bindings/socket/calls.ts';
+import type { ConnectArguments, SecureTransport } from '../../bindings/socket/wire.ts';
 import { mathTrunc, stringCharCodeAt, stringIndexOf, stringSlice, TypeErrorCtor } from '../primordials.ts';
 import { isObject, quoted, toDictionary, toDOMString } from '../web/base/idl.ts';
 

@@ -3,7 +3,7 @@
  * stay in use when TLS takes the connection over, which then belongs to another socket.
  */
 
-import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from '../../bindings/socket/calls.ts';
+import { CONNECT, type ConnectReply, FINISH, type FinishReply, START_TLS } from '../../bindings/socket/wire.ts';
 import { BODY_STREAM } from '../../isolate/ops/table.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { writeAll } from '../body-out.ts';

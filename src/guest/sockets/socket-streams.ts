@@ -1,5 +1,5 @@
 /** The streams and promises of one socket, until another one takes its connection over. */
-import type { ConnectReply } from '../../bindings/socket/calls.ts';
+import type { ConnectReply } from '../../bindings/socket/wire.ts';
 import { PromiseCtor, promiseThen, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import { copyOf, isBufferSource, viewOf } from '../web/base/buffers.ts';

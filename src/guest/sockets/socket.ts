@@ -1,5 +1,5 @@
 /** `connect()` of `edgehost:sockets`. @see https://sockets-api.proposal.wintertc.org/ */
-import type { SecureTransport } from '../../bindings/socket/calls.ts';
+import type { SecureTransport } from '../../bindings/socket/wire.ts';
 import { TypeErrorCtor } from '../primordials.ts';
 import { requireHandler } from '../scope.ts';
 import { defineInterface, requireArguments, toDictionary, toDOMString } from '../web/base/idl.ts';

@@ -1,8 +1,8 @@
 /**
- * A socket whose other end is outside of this realm: the two bodies of an exchange, with a message in each record (bindings/websocket/calls.ts). The host takes
+ * A socket whose other end is outside of this realm: the two bodies of an exchange, with a message in each record (bindings/websocket/wire.ts). The host takes
  * as much as its credit allows; further messages wait here, in the memory of the isolate.
  */
-import { RecordKind } from '../../bindings/websocket/calls.ts';
+import { RecordKind } from '../../bindings/websocket/wire.ts';
 import { Ev, Op } from '../../isolate/ops/table.ts';
 import { onEvent, op, opNumber } from '../bridge.ts';
 import { HostSink, whenData } from '../host-body.ts';

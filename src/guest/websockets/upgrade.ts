@@ -1,5 +1,5 @@
 /** Sockets in responses: of the answer to a request that asks for one, and of the answer to a fetch. */
-import { JOIN } from '../../bindings/objects/socket-calls.ts';
+import { JOIN } from '../../bindings/objects/socket-wire.ts';
 import { Op } from '../../isolate/ops/table.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { op } from '../bridge.ts';

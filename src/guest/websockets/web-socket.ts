@@ -1,5 +1,5 @@
 /** WebSocket, for sockets of pairs and of connections alike. @see https://websockets.spec.whatwg.org/#the-websocket-interface */
-import { CloseCode, isSendableCode } from '../../bindings/websocket/calls.ts';
+import { CloseCode, isSendableCode } from '../../bindings/websocket/wire.ts';
 import { ErrorCtor, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import { bufferOf, copyOf, isBufferSource } from '../web/base/buffers.ts';

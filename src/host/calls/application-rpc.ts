@@ -6,12 +6,12 @@
 import { cancelBody } from '../../bindings/bodies/cancel-body.js';
 import type { GivenBodySource } from '../../bindings/bodies/given-body.js';
 import { type CallStream, putTogether, takeApart } from '../../bindings/callbacks/call-body.js';
-import { MAX_VALUE_BYTES } from '../../bindings/callbacks/calls.js';
 import type { DecodeOther, ValueParts } from '../../bindings/callbacks/decode.js';
 import { countedBytes, decodeInSlices } from '../../bindings/callbacks/decode-in-slices.js';
 import { encodeValue } from '../../bindings/callbacks/encode.js';
-import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/calls.js';
-import { MAX_PATH } from '../../bindings/function/calls.js';
+import { MAX_VALUE_BYTES } from '../../bindings/callbacks/wire.js';
+import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/wire.js';
+import { MAX_PATH } from '../../bindings/function/wire.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { CallWork } from '../../quotas/host/call-work.js';

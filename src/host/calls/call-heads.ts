@@ -1,6 +1,6 @@
 /** The heads of calls between functions, checked: both ends are functions, and neither is trusted. */
 
-import { MAX_SEQUENCES } from '../../bindings/callbacks/calls.js';
+import { MAX_SEQUENCES } from '../../bindings/callbacks/wire.js';
 import {
   type BodyForm,
   type CallAnswer,
@@ -9,7 +9,7 @@ import {
   MAX_REFERENCES,
   type MethodCallArguments,
   type SentReference,
-} from '../../bindings/function/calls.js';
+} from '../../bindings/function/wire.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { isCount } from '../../quotas/schema/is-count.js';

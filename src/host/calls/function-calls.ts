@@ -2,8 +2,9 @@
  * Calls of functions by functions of the same host: requests, methods of entrypoints, and objects that were passed by reference. The function called has
  * limits, quotas and an invocation of its own, which is cancelled with the caller's.
  */
-import { CALL, FETCH } from '../../bindings/function/calls.js';
+
 import type { ServiceTarget } from '../../bindings/function/types.js';
+import { CALL, FETCH } from '../../bindings/function/wire.js';
 import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { checkedRecords } from '../../bindings/websocket/checked-records.js';
 import { asciiJson } from '../../protocol/ascii-json.js';

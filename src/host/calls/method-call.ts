@@ -1,8 +1,8 @@
 /** One call of a method by a function: of an entrypoint, of an object that was passed by reference, or of a result that is not there yet. */
 import { cancelBody } from '../../bindings/bodies/cancel-body.js';
 import { withEnd } from '../../bindings/bodies/with-end.js';
-import type { CallAnswer, MethodCallArguments, ReceivedAnswer, ReceivedCall } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
+import type { CallAnswer, MethodCallArguments, ReceivedAnswer, ReceivedCall } from '../../bindings/function/wire.js';
 import type { CallChain, ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { OpenResult } from '../invocation/open-results.js';

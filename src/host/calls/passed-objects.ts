@@ -1,5 +1,5 @@
 /** Objects that calls pass by reference: those that a head names, and the end of their stubs. */
-import type { SentReference } from '../../bindings/function/calls.js';
+import type { SentReference } from '../../bindings/function/wire.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
 
 /** The objects that a peer names in a head. @throws TypeError for a stub that it does not hold, EdgeError EDGE_OVERLOADED */

@@ -12,7 +12,7 @@ export interface StartedObject {
   readonly className: string;
   readonly id: string;
   /**
-   * Stands before the head of the event: see bindings/objects/calls.ts. Latin-1. It is made when the event is sent, because the object's WebSockets change
+   * Stands before the head of the event: see bindings/objects/wire.ts. Latin-1. It is made when the event is sent, because the object's WebSockets change
    * while the event waits.
    */
   lead(): string;

@@ -3,7 +3,7 @@
  * keeps the answer back until they are on disk, and it does not go out when one of them has failed. For isolates whose calls of services come over the
  * connection of their answers; others wait themselves.
  */
-import { OPEN_CALL, WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-calls.js';
+import { OPEN_CALL, WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-wire.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { isObject } from '../../quotas/schema/describe.js';

@@ -1,6 +1,7 @@
 /** Stateful objects for the application itself: `fn.objects('ChatRoom').getByName('lobby')`. */
-import { MAX_PASSED_NAME } from '../../bindings/objects/calls.js';
+
 import { idFromName, isIdOf, isObjectId, namespaceKey, newId } from '../../bindings/objects/object-id.js';
+import { MAX_PASSED_NAME } from '../../bindings/objects/wire.js';
 import { type FunctionRpc, functionRpc, type RpcOptions } from '../calls/application-rpc.js';
 import { fetchThrough } from '../ingress/fetch-adapter.js';
 import { fetchInput } from '../ingress/fetch-input.js';

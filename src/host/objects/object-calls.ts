@@ -1,9 +1,9 @@
 /** Calls of stateful objects by functions. */
 import type { FunctionContext } from '../../bindings/binding.js';
-import { CALL, FETCH } from '../../bindings/function/calls.js';
 import type { ServiceTarget } from '../../bindings/function/types.js';
-import { MAX_PASSED_NAME, type ObjectFailure } from '../../bindings/objects/calls.js';
+import { CALL, FETCH } from '../../bindings/function/wire.js';
 import { isIdOf, namespaceKey } from '../../bindings/objects/object-id.js';
+import { MAX_PASSED_NAME, type ObjectFailure } from '../../bindings/objects/wire.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import { type CallRules, deeper } from '../calls/call-rules.js';

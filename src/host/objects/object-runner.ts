@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AlarmFunction } from '../../bindings/objects/alarm-claims.js';
-import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/calls.js';
 import { namespaceKey } from '../../bindings/objects/object-id.js';
+import { OBJECT_EVENTS, type ObjectEventHead } from '../../bindings/objects/wire.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { asciiJson } from '../../protocol/ascii-json.js';
 import { HostOpens } from '../../protocol/messages.js';

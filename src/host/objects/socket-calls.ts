@@ -1,7 +1,6 @@
 /** Answers what stateful objects do with their sleeping WebSockets. Everything in the calls was written by a function. */
 
 import { cancelBody } from '../../bindings/bodies/cancel-body.js';
-import { MAX_PASSED_NAME } from '../../bindings/objects/calls.js';
 import { isObjectId } from '../../bindings/objects/object-id.js';
 import {
   ACCEPT_BYTES,
@@ -15,10 +14,11 @@ import {
   SEND,
   SOCKET_LIMITS,
   SocketEntry,
-} from '../../bindings/objects/socket-calls.js';
+} from '../../bindings/objects/socket-wire.js';
+import { MAX_PASSED_NAME } from '../../bindings/objects/wire.js';
 import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
-import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import { OutgoingLink } from '../../bindings/websocket/outgoing-link.js';
+import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/wire.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { isCallingOrigin } from '../calls/calling-origin.js';

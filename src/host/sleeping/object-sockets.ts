@@ -1,9 +1,9 @@
 /** The sleeping WebSockets of one stateful object, and the events that begin when something happens to them. */
 
-import type { ObjectEventHead } from '../../bindings/objects/calls.js';
-import { SOCKET_LIMITS, type SocketEventHead } from '../../bindings/objects/socket-calls.js';
+import { SOCKET_LIMITS, type SocketEventHead } from '../../bindings/objects/socket-wire.js';
+import type { ObjectEventHead } from '../../bindings/objects/wire.js';
 import type { BridgeWork } from '../../bindings/websocket/bridge-owner.js';
-import { CloseCode } from '../../bindings/websocket/calls.js';
+import { CloseCode } from '../../bindings/websocket/wire.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';

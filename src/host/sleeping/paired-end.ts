@@ -4,10 +4,10 @@
  */
 
 import type { BridgeOwner, BridgeWork, MessageOwner } from '../../bindings/websocket/bridge-owner.js';
-import { CloseCode, RecordKind } from '../../bindings/websocket/calls.js';
 import { MessageParts } from '../../bindings/websocket/message-parts.js';
 import type { OutgoingBridge } from '../../bindings/websocket/outgoing-link.js';
 import { closeRecord, lostRecord, RecordReader } from '../../bindings/websocket/record-codec.js';
+import { CloseCode, RecordKind } from '../../bindings/websocket/wire.js';
 import type { SocketEnd } from './socket-end.js';
 
 export class PairedEnd implements SocketEnd {

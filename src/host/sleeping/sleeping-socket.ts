@@ -5,10 +5,10 @@
  *     pending --its connection is there--> open --the connection has ended--> closed --the object has been told--> removed
  */
 
-import { SOCKET_EVENTS } from '../../bindings/objects/socket-calls.js';
+import { SOCKET_EVENTS } from '../../bindings/objects/socket-wire.js';
 import type { MessageOwner } from '../../bindings/websocket/bridge-owner.js';
-import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
 import { RecordError, recordHead } from '../../bindings/websocket/record-codec.js';
+import { CloseCode, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/wire.js';
 import type { SocketKeeper } from './keeper.js';
 import type { SocketEnd } from './socket-end.js';
 

@@ -2,7 +2,7 @@
  * The messages of a socket, one by one: each is an event of its own, with a turn of its own. So microtasks run between them, other invocations get their turns,
  * and each restarts its CPU time. The host has written the records, so their form is known.
  */
-import { MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
+import { MAX_CLOSE_BYTES, MAX_LOST_BYTES, RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/wire.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { copyOut, guestByteLength } from './arguments.js';
 import { Ev } from './table.js';

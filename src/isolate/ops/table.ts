@@ -160,7 +160,7 @@ export enum Op {
   Resume,
   /** (ServiceId, head text as in Call, body bytes or undefined) => "length of the body\nhead" of the answer, the body for Op.Take. The thread waits for it. */
   CallBlocking,
-  /** (text: JSON of TimerDue in bindings/objects/calls.ts): a timer of an object is due that has outlived its event. */
+  /** (text: JSON of TimerDue in bindings/objects/wire.ts): a timer of an object is due that has outlived its event. */
   TimerDue,
 
   /** Always last: the number of ops. */
@@ -220,7 +220,7 @@ export enum Ev {
    * For RecordKind.Close, `size` is the code, 0 for none, and the text is the reason.
    */
   SocketMessage,
-  /** (invocation, head, body size): an event of a stateful object, see bindings/objects/calls.ts. */
+  /** (invocation, head, body size): an event of a stateful object, see bindings/objects/wire.ts. */
   ObjectEvent,
   /** (invocation): what Op.Resume has asked for. */
   Resume,

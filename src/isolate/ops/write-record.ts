@@ -1,5 +1,5 @@
 /** Records of messages that the guest sends. Their receiver checks them again. */
-import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/calls.js';
+import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/wire.js';
 import { checkedInteger, copyWhenItFits, guestByteLength } from './arguments.js';
 
 export function textRecord(kind: unknown, text: string): Uint8Array {

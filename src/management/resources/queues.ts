@@ -1,11 +1,11 @@
 /** Queues of an account, and their messages. */
 
 import type { ClaimedMessage, QueueEngine, QueueInfo, QueueSettings } from '../../bindings/queue/broker.js';
-import { CONTENT_TYPES } from '../../bindings/queue/calls.js';
 import type { AccountQueue, QueueSendRequest } from '../../bindings/queue/host-queue.js';
 import { QUEUE_LIMITS } from '../../bindings/queue/limits.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
 import { CONFIGURED_QUEUE } from '../../bindings/queue/store/queue-directories.js';
+import { CONTENT_TYPES } from '../../bindings/queue/wire.js';
 import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { anything, choice, list, object, text, wholeNumber } from '../../quotas/schema/schema.js';
 import { WRITTEN_CONSUMER_FIELDS } from '../../shapes/consumer-shapes.js';

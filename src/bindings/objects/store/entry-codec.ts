@@ -1,7 +1,7 @@
-/** The bodies of storage calls (bindings/objects/storage-calls.ts). A function has written the bodies that arrive here. */
+/** The bodies of storage calls (bindings/objects/storage-wire.ts). A function has written the bodies that arrive here. */
 import { isUtf8 } from 'node:buffer';
-import { ENTRY_HEAD_BYTES, KEY_HEAD_BYTES, NO_VALUE } from '../storage-calls.js';
 import { OBJECT_STORAGE_LIMITS, VALUE_FORM_BYTES } from '../storage-limits.js';
+import { ENTRY_HEAD_BYTES, KEY_HEAD_BYTES, NO_VALUE } from '../storage-wire.js';
 
 /** Values by key, undefined for keys to be deleted. They share the memory of the body. @throws TypeError */
 export function readEntries(body: Uint8Array): Map<string, Uint8Array | undefined> {

@@ -2,7 +2,7 @@
 
 import { ServiceId } from '../../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../../binding.js';
-import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-calls.js';
+import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-wire.js';
 import { OBJECT_STORAGE_CONTRACT } from './contract.js';
 import { type ObjectDirectory, objectDirectory } from './object-directory.js';
 import { objectStorageOwner } from './object-storage-owner.js';

@@ -1,4 +1,4 @@
-/** Answers the calls of the storage of objects (bindings/objects/storage-calls.ts). A function has written everything in them. */
+/** Answers the calls of the storage of objects (bindings/objects/storage-wire.ts). A function has written everything in them. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
@@ -9,9 +9,9 @@ import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import { cancelBody } from '../../bodies/cancel-body.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../service.js';
-import { MAX_PASSED_NAME } from '../calls.js';
 import { idFromName, namespaceKey } from '../object-id.js';
 import type { ObjectRef } from '../object-ref.js';
+import { ENTRIES_BYTES, OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
 import {
   type FoundValues,
   FROM_KEY,
@@ -27,8 +27,8 @@ import {
   type SqlAnswer,
   TO_KEY,
   WRITE,
-} from '../storage-calls.js';
-import { ENTRIES_BYTES, OBJECT_STORAGE_LIMITS } from '../storage-limits.js';
+} from '../storage-wire.js';
+import { MAX_PASSED_NAME } from '../wire.js';
 import { malformed, readEntries, readKeys, writeEntries } from './entry-codec.js';
 import type { ObjectChange } from './live-object.js';
 import type { HeldBytes, ObjectStore, ObjectUse } from './object-store.js';

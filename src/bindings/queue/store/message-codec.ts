@@ -5,7 +5,7 @@
  *
  * Numbers are little-endian, times milliseconds since the epoch.
  */
-import { CONTENT_TYPES, type QueueContentType } from '../calls.js';
+import { CONTENT_TYPES, type QueueContentType } from '../wire.js';
 
 export interface StoredMessage {
   /** 32 hexadecimal digits. */

@@ -1,5 +1,5 @@
 /** The values that a statement is run with, as they travel. */
-import type { WireParameter } from '../calls.js';
+import type { WireParameter } from '../wire.js';
 
 // Captured before function code runs, because it may replace them.
 const { isArray } = Array;

@@ -12,7 +12,7 @@ import {
   type WireReply,
   type WireResult,
   type WireResults,
-} from '../calls.js';
+} from '../wire.js';
 import { wireValues } from './client-values.js';
 
 /**

@@ -1,5 +1,5 @@
 /** WebSocketRequestResponsePair: a message that the host answers by itself, while the object sleeps. */
-import { SOCKET_LIMITS } from '../../../bindings/objects/socket-calls.ts';
+import { SOCKET_LIMITS } from '../../../bindings/objects/socket-wire.ts';
 import { RangeErrorCtor, typedArrayLength } from '../../primordials.ts';
 import { encodeUtf8 } from '../../utf8.ts';
 import { defineInterface, requireArguments, toUSVString } from '../../web/base/idl.ts';

@@ -7,8 +7,8 @@ import {
   NO_ATTACHMENT,
   SOCKET_LIMITS,
   SocketEntry,
-} from '../../../bindings/objects/socket-calls.ts';
-import { RecordKind } from '../../../bindings/websocket/calls.ts';
+} from '../../../bindings/objects/socket-wire.ts';
+import { RecordKind } from '../../../bindings/websocket/wire.ts';
 import { Op } from '../../../isolate/ops/table.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
 import { op } from '../../bridge.ts';

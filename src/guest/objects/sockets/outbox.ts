@@ -3,7 +3,7 @@
  * before the object's earlier writes are on disk. A socket that is accepted leaves in a turn of the invocation that accepts it, because the host drops the
  * socket when that invocation ends without answering with it.
  */
-import { ENTRY_HEAD_BYTES, SEND, SocketEntry } from '../../../bindings/objects/socket-calls.ts';
+import { ENTRY_HEAD_BYTES, SEND, SocketEntry } from '../../../bindings/objects/socket-wire.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
 import { callNow } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';

@@ -1,5 +1,5 @@
-/** The bodies of calls of the storage, in the form of bindings/objects/storage-calls.ts. */
-import { ENTRY_HEAD_BYTES, KEY_HEAD_BYTES, NO_VALUE } from '../../../bindings/objects/storage-calls.ts';
+/** The bodies of calls of the storage, in the form of bindings/objects/storage-wire.ts. */
+import { ENTRY_HEAD_BYTES, KEY_HEAD_BYTES, NO_VALUE } from '../../../bindings/objects/storage-wire.ts';
 import {
   arrayPush,
   mapForEach,

@@ -1,5 +1,5 @@
 /** `ctx.storage.sql`: SQLite, with answers that are there when `exec()` returns. Its writes are in the same batch as the writes of the other methods. */
-import { SQL, type SqlAnswer } from '../../../bindings/objects/storage-calls.ts';
+import { SQL, type SqlAnswer } from '../../../bindings/objects/storage-wire.ts';
 import {
   arrayBufferByteLength,
   arrayIterator,

@@ -11,7 +11,7 @@ import {
   PREFIX,
   TO_KEY,
   WRITE,
-} from '../../../bindings/objects/storage-calls.ts';
+} from '../../../bindings/objects/storage-wire.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
 import { callService, callServiceBlocking } from '../../call-service.ts';
 import { currentInvocation, type Invocation } from '../../events/invocation.ts';

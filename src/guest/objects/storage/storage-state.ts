@@ -1,5 +1,5 @@
 /** The state of an object's storage: its calls, the writes on their way, recently read values, and the open transactions. */
-import { SQL_ROLLBACK } from '../../../bindings/objects/storage-calls.ts';
+import { SQL_ROLLBACK } from '../../../bindings/objects/storage-wire.ts';
 import {
   arrayPush,
   arraySplice,

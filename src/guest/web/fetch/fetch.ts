@@ -1,5 +1,5 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
-import type { CalledObject } from '../../../bindings/objects/calls.ts';
+import type { CalledObject } from '../../../bindings/objects/wire.ts';
 import { Op } from '../../../isolate/ops/table.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';

@@ -1,8 +1,8 @@
 /** A sleeping WebSocket whose other end the application has: its request to an object, or to a function that has passed it on, was answered with it. */
 import { headerOf } from '../../../bindings/cache/header-values.js';
 import type { BridgeOwner, MessageOwner } from '../../../bindings/websocket/bridge-owner.js';
-import { CloseCode } from '../../../bindings/websocket/calls.js';
 import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.js';
+import { CloseCode } from '../../../bindings/websocket/wire.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';

@@ -4,9 +4,9 @@
  */
 
 import type { BridgeOwner } from '../../../bindings/websocket/bridge-owner.js';
-import { CloseCode } from '../../../bindings/websocket/calls.js';
 import type { SocketBridge } from '../../../bindings/websocket/socket-bridge.js';
 import { SocketBridge as Bridge } from '../../../bindings/websocket/socket-bridge.js';
+import { CloseCode } from '../../../bindings/websocket/wire.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import type { Invocation } from '../../invocation/invocation.js';
 import type { InvocationContext } from '../../invocation/invocation-context.js';

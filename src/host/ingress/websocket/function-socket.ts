@@ -3,9 +3,9 @@
  * no network in between.
  */
 
-import { CloseCode, isSendableCode, RecordKind } from '../../../bindings/websocket/calls.js';
 import { MessageParts } from '../../../bindings/websocket/message-parts.js';
 import { closeRecord, RecordReader, recordHead } from '../../../bindings/websocket/record-codec.js';
+import { CloseCode, isSendableCode, RecordKind } from '../../../bindings/websocket/wire.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import type { InvocationOutcome } from '../../events.js';
 import type { Invocation } from '../../invocation/invocation.js';

@@ -1,7 +1,7 @@
 /** The items that tails receive for finished invocations, in the shape that tail functions of hosted platforms get. */
-import { SOCKET_EVENTS, type SocketEventHead } from '../../../bindings/objects/socket-calls.js';
+import { SOCKET_EVENTS, type SocketEventHead } from '../../../bindings/objects/socket-wire.js';
 import type { FetchChain } from '../../../bindings/service.js';
-import { CloseCode } from '../../../bindings/websocket/calls.js';
+import { CloseCode } from '../../../bindings/websocket/wire.js';
 import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
 import type { InvocationOutcome, LogLevel } from '../../events.js';

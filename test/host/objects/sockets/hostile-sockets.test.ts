@@ -1,8 +1,8 @@
 /** What a cell that was taken over may say of sleeping WebSockets, and what becomes of what it has made the host hold. */
 import test from 'ava';
-import { LIST, SEND, SOCKET_LIMITS, SocketEntry } from '../../../../src/bindings/objects/socket-calls.js';
+import { LIST, SEND, SOCKET_LIMITS, SocketEntry } from '../../../../src/bindings/objects/socket-wire.js';
 import type { MessageOwner } from '../../../../src/bindings/websocket/bridge-owner.js';
-import { RecordKind } from '../../../../src/bindings/websocket/calls.js';
+import { RecordKind } from '../../../../src/bindings/websocket/wire.js';
 import { Peer } from '../../../../src/host/invocation/peers.js';
 import { objectSocketCalls } from '../../../../src/host/objects/socket-calls.js';
 import { SleepingSockets } from '../../../../src/host/sleeping/function-sockets.js';

@@ -5,7 +5,7 @@
 
 /**
  * The operations of an object on its sockets, in its order. Body: entries, `u32 socket | u8 kind | u32 length | payload` each, kind and payload of a message as
- * in bindings/websocket/calls.ts. Arguments: SocketArguments.
+ * in bindings/websocket/wire.ts. Arguments: SocketArguments.
  */
 export const SEND = 'send';
 /**

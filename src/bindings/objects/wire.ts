@@ -1,4 +1,4 @@
-/** How calls of stateful objects travel: as calls of functions do (bindings/function/calls.ts), with the object beside the arguments. */
+/** How calls of stateful objects travel: as calls of functions do (bindings/function/wire.ts), with the object beside the arguments. */
 
 /** The object that is called, in the arguments of `fetch` and `call`: its id, and the name that the id was made from. */
 export type CalledObject = readonly [id: string, name?: string];

@@ -1,5 +1,5 @@
 /**
- * How calls of functions travel between a function and the host. A value is JSON (callbacks/calls.ts) and byte sequences; both are in the body, so that the
+ * How calls of functions travel between a function and the host. A value is JSON (bindings/callbacks/wire.ts) and byte sequences; both are in the body, so that the
  * host passes them on without reading them. References to objects of others are beside them, because the host must read these.
  */
 
