@@ -39,7 +39,6 @@ export {
   auditRequests,
 } from './cli/deprecation-check/requests.js';
 export type { Account, AccountInfo } from './host/account.js';
-export type { FunctionRpc, RpcOptions } from './host/calls/application-rpc.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
@@ -54,7 +53,6 @@ export type {
   LogLevel,
 } from './host/events.js';
 export type { AccountStatsSnapshot } from './host/functions/loaded-functions.js';
-export type { EdgeHostOptions, EgressOptions } from './host/host-options.js';
 export type { ListenerOptions, NodeListener } from './host/ingress/listener.js';
 export {
   FunctionSocket,
@@ -74,8 +72,10 @@ export type {
 } from './host/invocation/trace/trace-item.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
-export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options.js';
-export type { AccountRemoval, AccountRemovalOptions } from './host/removal-options.js';
+export type { EdgeHostOptions, EgressOptions } from './host/options/host-options.js';
+export type { AccountOptions, AccountUpdate, LoadOptions, RouteOptions } from './host/options/options.js';
+export type { AccountRemoval, AccountRemovalOptions } from './host/options/removal-options.js';
+export type { HostS3Credential, HostS3Options } from './host/options/s3-options.js';
 export {
   type CheckOptions,
   type RepairOptions,
@@ -83,8 +83,8 @@ export {
   repairStorage,
   type StorageRepairReport,
 } from './host/repair-storage.js';
+export type { FunctionRpc, RpcOptions } from './host/rpc/application-rpc.js';
 export type { HostS3 } from './host/s3-endpoint.js';
-export type { HostS3Credential, HostS3Options } from './host/s3-options.js';
 export type { Tail } from './host/tails/tail.js';
 export type { TailFilter, TailOptions } from './host/tails/tail-filter.js';
 export type { MetricsOptions } from './host/usage/host-metrics.js';

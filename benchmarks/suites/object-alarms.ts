@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { Level } from 'level';
 import { objectStorageOwner } from '../../src/bindings/objects/store/object-storage-owner.js';
 import { type ObjectStore, objectStoreOf } from '../../src/bindings/objects/store/object-store.js';
-import { AlarmScheduler } from '../../src/host/events/alarms/alarm-scheduler.js';
+import { AlarmScheduler } from '../../src/host/events/alarm-scheduler.js';
 import { OWN_WORK } from '../../src/quotas/host/call-work.js';
 import { Storage } from '../../src/storage/storage.js';
 import type { Benchmark } from '../benchmark.js';

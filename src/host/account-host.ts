@@ -17,7 +17,7 @@ import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
 import type { HostServices } from './backend/host-backend.js';
-import type { AlarmScheduler } from './events/alarms/alarm-scheduler.js';
+import type { AlarmScheduler } from './events/alarm-scheduler.js';
 import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
 import type { InvocationEvent, LogEvent } from './events.js';
@@ -25,7 +25,7 @@ import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
 import type { ObjectRules } from './objects/object-runner.js';
-import type { AccountOptions, AccountUpdate } from './options.js';
+import type { AccountOptions, AccountUpdate } from './options/options.js';
 import type { AccountTails } from './tails/account-tails.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 

@@ -7,7 +7,7 @@ import { EdgeError } from '../quotas/errors.js';
 import { limitError } from '../quotas/limit-error.js';
 import { INVOCATION_KINDS, type InvocationKind, LIMIT_NAMES, type LimitName, type Plan } from '../quotas/limits.js';
 import { type LimitOverrides, presentKinds, type ResolvedLimits, resolveLimits } from '../quotas/resolve-limits.js';
-import type { AccountOptions } from './options.js';
+import type { AccountOptions } from './options/options.js';
 
 /**
  * The author of a function's limits: `owner`, the application's code; `file`, the customer, in `edgehost.toml`; `customer`, over the

@@ -3,7 +3,7 @@
 import { DAY_MS, MINUTE_MS } from '../quotas/counters/request-counts.js';
 import { checkCount } from '../quotas/deployment-checks.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
-import type { ResolvedLoadOptions } from './options.js';
+import type { ResolvedLoadOptions } from './options/options.js';
 
 /** The parts of a function that count. */
 export interface CountedFunction {

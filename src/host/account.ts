@@ -29,7 +29,7 @@ import {
   type LoadOptions,
   type ResolvedLoadOptions,
   resolveLoadOptions,
-} from './options.js';
+} from './options/options.js';
 import type { Tail } from './tails/tail.js';
 import { checkTailOptions, type TailOptions } from './tails/tail-filter.js';
 

@@ -1,6 +1,5 @@
 /** The handle of a function: it follows the function's name from version to version. */
 import { HostOpens } from '../protocol/messages.js';
-import { type FunctionRpc, functionRpc, type RpcOptions } from './calls/application-rpc.js';
 import { createBatch, outcomeOf, type QueueMessage, type QueueOutcome } from './events/queue-batch.js';
 import { deliverBatch } from './events/queues/deliver-batch.js';
 import { type FunctionSlot, rememberSlot } from './function-slot.js';
@@ -13,6 +12,7 @@ import { runScheduled, type ScheduledRun } from './invocation/run-scheduled.js';
 import { runToEnd } from './invocation/run-to-end.js';
 import { type ApplicationObjects, applicationObjects } from './objects/application-objects.js';
 import type { ObjectRules } from './objects/object-runner.js';
+import { type FunctionRpc, functionRpc, type RpcOptions } from './rpc/application-rpc.js';
 
 /** The options of `fn.fetch()` beside the request. */
 export interface FunctionFetchOptions extends RequestInit {

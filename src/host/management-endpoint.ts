@@ -22,7 +22,7 @@ import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';
 import type { Account } from './account.js';
-import type { LoadOptions } from './options.js';
+import type { LoadOptions } from './options/options.js';
 import { checkTailFilter as checkedFilter } from './tails/tail-filter.js';
 import type { HostUsage } from './usage/host-usage.js';
 

@@ -7,7 +7,7 @@ import { checkOptions } from '../quotas/schema/check-options.js';
 import { createS3Handler } from '../s3/handler.js';
 import type { S3Credential } from '../s3/options.js';
 import { S3Error } from '../s3/wire/errors.js';
-import { HOST_S3_OPTIONS, type HostS3Options } from './s3-options.js';
+import { HOST_S3_OPTIONS, type HostS3Options } from './options/s3-options.js';
 
 /** The fetch handler of the S3-compatible API, and the listeners, which pass requests on unchanged. */
 export interface HostS3 {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { COMPATIBILITY_FLAGS } from '../../src/bindings/compatibility-flags.js';
 import { readFunctionFile } from '../../src/host/deploy/config-file.js';
-import { resolveLoadOptions } from '../../src/host/options.js';
+import { resolveLoadOptions } from '../../src/host/options/options.js';
 import { makeApi, upload } from '../management/support/api.js';
 
 const SOURCE = 'export default { fetch: () => new Response() };\n';

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { EdgeFunction } from '../../host/edge-function.js';
 import type { EdgeHost } from '../../host/edge-host.js';
 import type { InvocationEvent } from '../../host/events.js';
-import { type LoadOptions, resolveLoadOptions } from '../../host/options.js';
+import { type LoadOptions, resolveLoadOptions } from '../../host/options/options.js';
 import { errorCode } from '../../quotas/errors.js';
 import { type EnvFile, withEnv } from '../functions/env-file.js';
 import type { FunctionPlace } from '../functions/find-functions.js';

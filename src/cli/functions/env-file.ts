@@ -1,7 +1,7 @@
 /** Variables from a file such as `.env`: for what a function is not to have in its configuration. */
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
-import type { LoadOptions } from '../../host/options.js';
+import type { LoadOptions } from '../../host/options/options.js';
 import { isBindingName } from '../../quotas/binding-name.js';
 import { FunctionError, shownPath } from './function-error.js';
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { collectModules } from '../../host/deploy/collect-modules.js';
 import { type FunctionFiles, readFunctionFile } from '../../host/deploy/config-file.js';
 import type { ScriptSource } from '../../host/deploy/deployment.js';
-import type { LoadOptions } from '../../host/options.js';
+import type { LoadOptions } from '../../host/options/options.js';
 import { errorCode } from '../../quotas/errors.js';
 import { Bundler } from './bundler.js';
 import { type BundleMode, loadEsbuild } from './esbuild.js';

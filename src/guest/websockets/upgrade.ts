@@ -87,7 +87,7 @@ export function handedSocket(number: number, protocol: string): WebSocket {
 
 /**
  * The answer with a socket that sleeps is complete at once: the host has both ends. `listener` gets its body, which names the
- * socket (host/sleeping/handed-sockets.ts), or the error of an answer without one. False for any other socket.
+ * socket (host/hibernation/handed-sockets.ts), or the error of an answer without one. False for any other socket.
  */
 export function answerSleeping(
   state: SocketState,

@@ -1,7 +1,7 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { CronExpression, SUNDAY_IS_1_FLAG } from '../../shapes/cron-expression.js';
 import type { WeekdayNumbers } from '../../shapes/cron-fields.js';
-import type { ResolvedLoadOptions } from '../options.js';
+import type { ResolvedLoadOptions } from '../options/options.js';
 
 /**
  * Cron triggers start the handler `scheduled`, and messages the handler `queue`: without it each of them would only be a failed invocation.

@@ -12,7 +12,7 @@ import { type Complaint, dotted, type KeyPath, sentence } from '../../quotas/sch
 import { describe } from '../../quotas/schema/describe.js';
 import type { Schema } from '../../quotas/schema/schema.js';
 import type { BindingShape } from '../../shapes/binding-shapes.js';
-import type { LoadOptions } from '../options.js';
+import type { LoadOptions } from '../options/options.js';
 import { collectModules, type ModuleRule } from './collect-modules.js';
 import type { ScriptSource } from './deployment.js';
 import {

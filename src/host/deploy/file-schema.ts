@@ -28,7 +28,7 @@ import {
   TAIL_CONSUMERS,
   VARIABLES,
 } from '../../shapes/function-shapes.js';
-import type { RouteOptions } from '../options.js';
+import type { RouteOptions } from '../options/options.js';
 import type { ModuleRule } from './collect-modules.js';
 import { globMatcher } from './glob.js';
 

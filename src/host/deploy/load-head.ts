@@ -1,7 +1,7 @@
 /** The description of a function that its isolate receives to load it. */
 import type { LoadHead } from '../../protocol/messages.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import type { ResolvedLoadOptions } from '../options.js';
+import type { ResolvedLoadOptions } from '../options/options.js';
 
 export function loadHead(
   account: string,

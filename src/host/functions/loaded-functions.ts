@@ -12,7 +12,7 @@ import { FunctionSlot } from '../function-slot.js';
 import { type FunctionRunner, unloadedError } from '../invocation/function-runner.js';
 import { FunctionStats, type FunctionStatsSnapshot } from '../invocation/function-stats.js';
 import { runScheduled } from '../invocation/run-scheduled.js';
-import type { ResolvedLoadOptions } from '../options.js';
+import type { ResolvedLoadOptions } from '../options/options.js';
 
 /** A version that has started and serves nothing yet. */
 export interface StartedFunction {

@@ -18,7 +18,7 @@ import { scanModules } from '../deploy/scan-modules.js';
 import { functionContext } from '../invocation/function-context.js';
 import { FunctionRunner } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
-import type { ResolvedLoadOptions } from '../options.js';
+import type { ResolvedLoadOptions } from '../options/options.js';
 import type { LoadedFunctions, StartedFunction } from './loaded-functions.js';
 
 /** The parts of an account that one of its functions starts with. */

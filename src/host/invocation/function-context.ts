@@ -5,7 +5,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { InvocationOutcome } from '../events.js';
-import type { ResolvedLoadOptions } from '../options.js';
+import type { ResolvedLoadOptions } from '../options/options.js';
 import type { FunctionStats } from './function-stats.js';
 import type { InvocationContext } from './invocation-context.js';
 

@@ -3,7 +3,7 @@ import type { CallChain, FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
 import type { InvocationEvent } from '../events.js';
-import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 import type { TracedStart } from '../telemetry/trace.js';
 import type { Peer } from './peers.js';
 

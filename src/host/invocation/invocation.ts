@@ -16,8 +16,8 @@ import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/message
 import type { EdgeError } from '../../quotas/errors.js';
 import { detached } from '../../quotas/guarded.js';
 import type { InvocationOutcome } from '../events.js';
-import { answeredSocket } from '../sleeping/handed-sockets.js';
-import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import { answeredSocket } from '../hibernation/handed-sockets.js';
+import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 import { CallingInvocation } from './calling-invocation.js';
 import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
 import type { InvocationContext } from './invocation-context.js';

@@ -1,7 +1,7 @@
 /** The caller's side of an invocation: the receiver of the answer, and the source of a request body that is a stream. */
 import type { Exchange } from '../../protocol/exchange.js';
 import type { EdgeError } from '../../quotas/errors.js';
-import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 
 /** The body of an answer that comes as a stream: an exchange, or a stand-in for one. */
 export type AnswerBody = Pick<Exchange, 'read' | 'incoming' | 'stopReading'>;

@@ -2,11 +2,11 @@
 
 import { idFromName, isIdOf, isObjectId, namespaceKey, newId } from '../../bindings/objects/object-id.js';
 import { MAX_PASSED_NAME } from '../../bindings/objects/wire.js';
-import { type FunctionRpc, functionRpc, type RpcOptions } from '../calls/application-rpc.js';
 import { fetchThrough } from '../ingress/fetch-adapter.js';
 import { fetchInput } from '../ingress/fetch-input.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import { checkTimeoutMs } from '../invocation/invocation-start.js';
+import { type FunctionRpc, functionRpc, type RpcOptions } from '../rpc/application-rpc.js';
 import { type ObjectRules, objectRunnerOf } from './object-runner.js';
 
 /** One object of a class, as the application calls it. */

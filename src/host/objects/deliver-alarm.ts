@@ -4,8 +4,8 @@ import type { ObjectRef } from '../../bindings/objects/object-ref.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { errorCode } from '../../quotas/errors.js';
-import { type CalledAccounts, calleeOf } from '../calls/find-callee.js';
 import { runToEnd } from '../invocation/run-to-end.js';
+import { type CalledAccounts, calleeOf } from '../rpc/find-callee.js';
 import { type ObjectRules, objectRunnerOf } from './object-runner.js';
 
 /** Failures of the object itself: its handler, or a limit. */

@@ -6,11 +6,11 @@ import { isIdOf, namespaceKey } from '../../bindings/objects/object-id.js';
 import { MAX_PASSED_NAME, type ObjectFailure } from '../../bindings/objects/wire.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
-import { type CallRules, deeper } from '../calls/call-rules.js';
-import { thrownBy } from '../calls/call-sink.js';
-import { isCallingOrigin } from '../calls/calling-origin.js';
-import { type FindCallee, fetchFrom } from '../calls/function-calls.js';
-import { callMethod } from '../calls/method-call.js';
+import { type CallRules, deeper } from '../rpc/call-rules.js';
+import { thrownBy } from '../rpc/call-sink.js';
+import { isCallingOrigin } from '../rpc/calling-origin.js';
+import { type FindCallee, fetchFrom } from '../rpc/function-calls.js';
+import { callMethod } from '../rpc/method-call.js';
 import { type ObjectName, type ObjectRules, objectRunnerOf } from './object-runner.js';
 
 const RULES: CallRules = { failed: objectFailure, next: deeper };

@@ -12,13 +12,13 @@ import { HostOpens } from '../../protocol/messages.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { detached, guarded } from '../../quotas/guarded.js';
+import type { SleepingSockets } from '../hibernation/function-sockets.js';
+import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
+import type { SocketEventStart } from '../hibernation/keeper.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
-import type { SleepingSockets } from '../sleeping/function-sockets.js';
-import type { SocketEventStart } from '../sleeping/keeper.js';
-import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 import { endWhenAnswered } from './end-when-answered.js';
 import { TimerEvents } from './timer-events.js';
 

@@ -21,13 +21,13 @@ import { OutgoingLink } from '../../bindings/websocket/outgoing-link.js';
 import { RECORD_HEAD_BYTES, RecordKind } from '../../bindings/websocket/wire.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { isObject } from '../../quotas/schema/describe.js';
-import { isCallingOrigin } from '../calls/calling-origin.js';
-import type { SleepingSockets } from '../sleeping/function-sockets.js';
-import { takeHanded } from '../sleeping/handed-sockets.js';
-import type { SleepingObject, SocketRunner } from '../sleeping/keeper.js';
-import type { ObjectSockets } from '../sleeping/object-sockets.js';
-import { PairedEnd } from '../sleeping/paired-end.js';
-import { SleepingSocket } from '../sleeping/sleeping-socket.js';
+import type { SleepingSockets } from '../hibernation/function-sockets.js';
+import { takeHanded } from '../hibernation/handed-sockets.js';
+import { SleepingSocket } from '../hibernation/hibernatable-socket.js';
+import type { SleepingObject, SocketRunner } from '../hibernation/keeper.js';
+import type { ObjectSockets } from '../hibernation/object-sockets.js';
+import { PairedEnd } from '../hibernation/paired-end.js';
+import { isCallingOrigin } from '../rpc/calling-origin.js';
 
 /** The host's work for one entry, beside its bytes. */
 const ENTRY_MS = 0.004;

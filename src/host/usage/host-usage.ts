@@ -11,7 +11,7 @@ import { UsageRecorder } from '../../usage/usage-recorder.js';
 import type { UsageRecords } from '../../usage/usage-records.js';
 import { type UsageReport, usageReport } from '../../usage/usage-report.js';
 import { UsageStore, usageStorage } from '../../usage/usage-store.js';
-import { checkName } from '../options.js';
+import { checkName } from '../options/options.js';
 
 export interface HostUsageOptions {
   /** Undefined: usage is not kept. */

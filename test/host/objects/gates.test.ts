@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import type { FunctionRpc } from '../../../src/host/calls/application-rpc.js';
+import type { FunctionRpc } from '../../../src/host/rpc/application-rpc.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { portOf } from '../../servers.js';
 import { connected, nextMessage, serveSockets } from '../ingress/websocket/servers.js';

@@ -1,9 +1,9 @@
 /** Objects whose code, and calls of objects whose sender, wants to do harm. */
 import test from 'ava';
 import { idFromName, namespaceKey } from '../../../src/bindings/objects/object-id.js';
+import { SleepingSockets } from '../../../src/host/hibernation/function-sockets.js';
 import { Peer } from '../../../src/host/invocation/peers.js';
 import { objectCalls } from '../../../src/host/objects/object-calls.js';
-import { SleepingSockets } from '../../../src/host/sleeping/function-sockets.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { ISOLATIONS, newHost } from '../new-host.js';
 

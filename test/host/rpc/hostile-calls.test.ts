@@ -1,6 +1,6 @@
 /** Heads of calls that no client of ours sends: what a function may send that has taken over its isolate. */
 import test from 'ava';
-import { checkAnswer, checkCall } from '../../../src/host/calls/call-heads.js';
+import { checkAnswer, checkCall } from '../../../src/host/rpc/call-heads.js';
 import { handler, newHost, textOf } from '../new-host.js';
 
 const CALLS: readonly unknown[] = [

@@ -5,9 +5,9 @@ import type { OutgoingBridge } from '../../../bindings/websocket/outgoing-link.j
 import { CloseCode } from '../../../bindings/websocket/wire.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
+import type { SleepingSocket } from '../../hibernation/hibernatable-socket.js';
+import { PairedEnd } from '../../hibernation/paired-end.js';
 import type { AnswerBody, RequestBodySource } from '../../invocation/response-sink.js';
-import { PairedEnd } from '../../sleeping/paired-end.js';
-import type { SleepingSocket } from '../../sleeping/sleeping-socket.js';
 import { FunctionSocket, type FunctionSocketOwner } from './function-socket.js';
 
 /** @param headers of the answer, names and values in turn */

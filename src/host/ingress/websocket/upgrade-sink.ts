@@ -2,10 +2,10 @@
 import type { IncomingMessage } from 'node:http';
 import { SocketBridge } from '../../../bindings/websocket/socket-bridge.js';
 import { EdgeError } from '../../../quotas/errors.js';
+import type { SleepingSocket } from '../../hibernation/hibernatable-socket.js';
 import type { Invocation } from '../../invocation/invocation.js';
 import type { InvocationContext } from '../../invocation/invocation-context.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
-import type { SleepingSocket } from '../../sleeping/sleeping-socket.js';
 import type { ListenerSink } from '../front/fill.js';
 import { parseResponseHead } from '../http-head.js';
 import type { NodeSink } from '../node-sink.js';

@@ -1,12 +1,12 @@
 /** What runs the alarms that are due. When they are due: test/bindings/objects/alarms.test.ts. */
 import test, { type ExecutionContext } from 'ava';
-import { RemoteStore } from '../../../../src/backend/client/remote-store.js';
-import type { AlarmClaims, AlarmOutcome } from '../../../../src/bindings/objects/alarm-claims.js';
-import { AlarmScheduler, type DeliverAlarm } from '../../../../src/host/events/alarms/alarm-scheduler.js';
-import { OWN_WORK } from '../../../../src/quotas/host/call-work.js';
-import { remotePair } from '../../../backend/client/pair.js';
-import { servedObjects } from '../../../backend/client/served.js';
-import { idOf, type OpenObjects, openObjects } from '../../../bindings/objects/open-objects.js';
+import { RemoteStore } from '../../../src/backend/client/remote-store.js';
+import type { AlarmClaims, AlarmOutcome } from '../../../src/bindings/objects/alarm-claims.js';
+import { AlarmScheduler, type DeliverAlarm } from '../../../src/host/events/alarm-scheduler.js';
+import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
+import { remotePair } from '../../backend/client/pair.js';
+import { servedObjects } from '../../backend/client/served.js';
+import { idOf, type OpenObjects, openObjects } from '../../bindings/objects/open-objects.js';
 
 const CHAT = { account: 'acme', functionName: 'chat', share: { charge: () => {} } };
 

@@ -1,5 +1,5 @@
 /** The options and the result of `host.removeAccount()`. */
-import { flag, objectOf, type Schema } from '../quotas/schema/schema.js';
+import { flag, objectOf, type Schema } from '../../quotas/schema/schema.js';
 
 export interface AccountRemovalOptions {
   /**

@@ -3,10 +3,10 @@ import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import { NameOwners } from '../../names/name-owners.js';
 import { EdgeError } from '../../quotas/errors.js';
-import { asksForSocket, localSocket } from '../calls/local-socket.js';
 import { localFetch, nextChain } from '../ingress/local-fetch.js';
 import { Router } from '../ingress/router.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
+import { asksForSocket, localSocket } from '../rpc/local-socket.js';
 
 export class HostRoutes {
   readonly names: NameOwners;

@@ -7,8 +7,8 @@ import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/serv
 import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
 import { isObject } from '../../quotas/schema/describe.js';
+import { handTo } from '../hibernation/handed-sockets.js';
 import { headOfRaw, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';
-import { handTo } from '../sleeping/handed-sockets.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { isCallingOrigin } from './calling-origin.js';
 

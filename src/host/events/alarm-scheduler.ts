@@ -10,11 +10,11 @@ import {
   type AlarmOutcome,
   type ClaimedAlarm,
   functionKey,
-} from '../../../bindings/objects/alarm-claims.js';
-import type { ObjectRef } from '../../../bindings/objects/object-ref.js';
-import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
+} from '../../bindings/objects/alarm-claims.js';
+import type { ObjectRef } from '../../bindings/objects/object-ref.js';
+import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 
-export type { AlarmOutcome } from '../../../bindings/objects/alarm-claims.js';
+export type { AlarmOutcome } from '../../bindings/objects/alarm-claims.js';
 
 /** How the scheduler starts the alarm of an object. A rejection is a failure of the host. */
 export type DeliverAlarm = (

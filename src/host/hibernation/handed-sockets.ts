@@ -2,7 +2,7 @@
  * Sleeping WebSockets on their way to a client: an object has answered the request of another function with one, and that function may answer its own
  * request with it. It knows the socket by a number, which holds for its invocation alone.
  */
-import type { SleepingSocket } from './sleeping-socket.js';
+import type { SleepingSocket } from './hibernatable-socket.js';
 
 /** An invocation as one end of calls. */
 export interface SocketHolder {

@@ -3,10 +3,10 @@
  * checked then, and a mistake is reported by a `warning` event. These are the ids of families and of rows of the schedule, and schemas of zone settings.
  */
 
-import { MANAGEMENT_LIMITS } from '../management/limits.js';
-import { PERMISSIONS } from '../management/permissions.js';
-import type { FamilyHandler, FamilyHandlers } from '../management/ports.js';
-import { RATE_LIMITS } from '../management/rate-limit-options.js';
+import { MANAGEMENT_LIMITS } from '../../management/limits.js';
+import { PERMISSIONS } from '../../management/permissions.js';
+import type { FamilyHandler, FamilyHandlers } from '../../management/ports.js';
+import { RATE_LIMITS } from '../../management/rate-limit-options.js';
 import {
   anything,
   choice,
@@ -20,9 +20,9 @@ import {
   type Schema,
   text,
   union,
-} from '../quotas/schema/schema.js';
-import { NAME } from '../shapes/function-shapes.js';
-import type { HostManagementOptions } from './management-endpoint.js';
+} from '../../quotas/schema/schema.js';
+import { NAME } from '../../shapes/function-shapes.js';
+import type { HostManagementOptions } from '../management-endpoint.js';
 
 type Token = NonNullable<HostManagementOptions['tokens']>[number];
 type Schedule = NonNullable<HostManagementOptions['schedule']>;

@@ -1,7 +1,7 @@
 /** The option `sandbox`: a mode, or a command of the owner's own. */
 import { isAbsolute } from 'node:path';
-import type { SandboxOption } from '../pool/sandbox/sandbox.js';
-import { choice, list, object, refined, type Schema, text, union } from '../quotas/schema/schema.js';
+import type { SandboxOption } from '../../pool/sandbox/sandbox.js';
+import { choice, list, object, refined, type Schema, text, union } from '../../quotas/schema/schema.js';
 
 /** A program and its arguments. No part has a zero, which would end it for the operating system. */
 const COMMAND: Schema<readonly string[]> = refined(

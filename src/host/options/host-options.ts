@@ -3,17 +3,17 @@
 import { totalmem } from 'node:os';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
-import type { CallbackOptions } from '../bindings/callbacks/types.js';
-import type { EgressSettings as EgressServiceOptions } from '../bindings/egress/egress.js';
-import type { OutboundHandler } from '../bindings/egress/outbound-transport.js';
-import type { SandboxOption } from '../pool/sandbox/sandbox.js';
-import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
-import { EdgeError } from '../quotas/errors.js';
-import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
-import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
-import { MAX_TIMER_MS } from '../quotas/max-timer.js';
-import type { LimitOverrides } from '../quotas/resolve-limits.js';
-import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
+import type { CallbackOptions } from '../../bindings/callbacks/types.js';
+import type { EgressSettings as EgressServiceOptions } from '../../bindings/egress/egress.js';
+import type { OutboundHandler } from '../../bindings/egress/outbound-transport.js';
+import type { SandboxOption } from '../../pool/sandbox/sandbox.js';
+import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { LIMIT_OVERRIDES } from '../../quotas/limit-schema.js';
+import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../../quotas/limits.js';
+import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import type { LimitOverrides } from '../../quotas/resolve-limits.js';
+import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
 import {
   choice,
   constant,
@@ -27,8 +27,8 @@ import {
   union,
   wholeNumber,
   wholeNumberOrInfinity,
-} from '../quotas/schema/schema.js';
-import { MAX_QUERY_DAYS } from '../usage/usage-query.js';
+} from '../../quotas/schema/schema.js';
+import { MAX_QUERY_DAYS } from '../../usage/usage-query.js';
 import { ACCOUNT_BOUNDS } from './account-bounds.js';
 import { SANDBOX } from './sandbox-option.js';
 

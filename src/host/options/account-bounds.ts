@@ -1,7 +1,7 @@
 /** The bounds of what the host holds for one account: options of the host, for every account, and of a single account. */
 
-import type { HostShareLimits } from '../quotas/host/host-share.js';
-import { type FieldsOf, wholeNumber } from '../quotas/schema/schema.js';
+import type { HostShareLimits } from '../../quotas/host/host-share.js';
+import { type FieldsOf, wholeNumber } from '../../quotas/schema/schema.js';
 
 const MEBIBYTE = 1024 * 1024;
 

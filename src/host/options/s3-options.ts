@@ -1,14 +1,14 @@
 /** The options of `host.s3()` and `host.s3Listener()`. */
 
-import { list, objectOf, type Schema } from '../quotas/schema/schema.js';
+import { list, objectOf, type Schema } from '../../quotas/schema/schema.js';
 import {
   CREDENTIALS_RULES,
   S3_CREDENTIAL_FIELDS,
   S3_FIELDS,
   type S3Credential,
   type S3Options,
-} from '../s3/options.js';
-import { NAME } from '../shapes/function-shapes.js';
+} from '../../s3/options.js';
+import { NAME } from '../../shapes/function-shapes.js';
 
 /** A pair of keys, and the account whose buckets it opens. */
 export interface HostS3Credential extends S3Credential {

@@ -1,15 +1,15 @@
 /** The options of `account()` and `load()`: their schemas, and the one place where their defaults stand. */
 
-import type { NamedBinding } from '../bindings/binding.js';
-import { type BindingOptions, REGISTRY } from '../bindings/registry.js';
-import { zoneOf } from '../names/route-pattern.js';
-import { checkBindingNames } from '../quotas/deployment-checks.js';
-import { LIMIT_OVERRIDES } from '../quotas/limit-schema.js';
-import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../quotas/limits.js';
-import type { LimitOverrides } from '../quotas/resolve-limits.js';
-import { complaintAbout } from '../quotas/schema/check.js';
-import { checkOptions, givenOf } from '../quotas/schema/check-options.js';
-import { sentence } from '../quotas/schema/complaint.js';
+import type { NamedBinding } from '../../bindings/binding.js';
+import { type BindingOptions, REGISTRY } from '../../bindings/registry.js';
+import { zoneOf } from '../../names/route-pattern.js';
+import { checkBindingNames } from '../../quotas/deployment-checks.js';
+import { LIMIT_OVERRIDES } from '../../quotas/limit-schema.js';
+import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../../quotas/limits.js';
+import type { LimitOverrides } from '../../quotas/resolve-limits.js';
+import { complaintAbout } from '../../quotas/schema/check.js';
+import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
+import { sentence } from '../../quotas/schema/complaint.js';
 import {
   choice,
   type FieldsOf,
@@ -20,14 +20,14 @@ import {
   type Schema,
   text,
   union,
-} from '../quotas/schema/schema.js';
-import { type BindingShape, type BoundBinding, bindingFields, boundBindings } from '../shapes/binding-shapes.js';
+} from '../../quotas/schema/schema.js';
+import { type BindingShape, type BoundBinding, bindingFields, boundBindings } from '../../shapes/binding-shapes.js';
 import {
   CONSUMERS,
   type QueueConsumerOptions,
   type ResolvedConsumer,
   resolveConsumer,
-} from '../shapes/consumer-shapes.js';
+} from '../../shapes/consumer-shapes.js';
 import {
   CRON_JITTER_MS,
   CRON_MISSED,
@@ -36,7 +36,7 @@ import {
   type ResolvedCron,
   repeatedCron,
   resolveCron,
-} from '../shapes/cron-trigger.js';
+} from '../../shapes/cron-trigger.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -50,7 +50,7 @@ import {
   TAILS,
   USAGE_MODEL,
   VARIABLES,
-} from '../shapes/function-shapes.js';
+} from '../../shapes/function-shapes.js';
 import { ACCOUNT_BOUNDS } from './account-bounds.js';
 
 export interface AccountOptions {

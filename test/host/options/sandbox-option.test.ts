@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { EdgeHost } from '../../src/index.js';
-import { unlessMissing } from '../needs.js';
-import { handler, newHost, textOf } from './new-host.js';
+import { EdgeHost } from '../../../src/index.js';
+import { unlessMissing } from '../../needs.js';
+import { handler, newHost, textOf } from '../new-host.js';
 
 const FINE = handler('return new Response("fine")');
 
@@ -101,7 +101,7 @@ test("a host says once by a warning what its cells' sandbox lacks, and nothing w
 const setpriv = ['/usr/bin/setpriv', '/bin/setpriv'].find(path => existsSync(path));
 const asRoot = unlessMissing(process.geteuid?.() !== 0 ? 'not root' : setpriv === undefined ? 'no setpriv' : undefined);
 asRoot('the host of an ordinary user serves functions, and warns of what its user lacks', t => {
-  const program = fileURLToPath(new URL('./programs/warns.js', import.meta.url));
+  const program = fileURLToPath(new URL('../programs/warns.js', import.meta.url));
   const drop = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, program];
   const { stdout, stderr } = spawnSync(setpriv ?? '', drop, { env: {}, cwd: '/' });
   if (stdout.length === 0 && /EACCES|Permission denied|Cannot find module/.test(String(stderr))) {

@@ -7,8 +7,8 @@ import { CloseCode } from '../../bindings/websocket/wire.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
+import { type SleepingSocket, type SleepingSocketEvent, textRecord } from './hibernatable-socket.js';
 import type { SleepingObject, SocketEventStart, SocketGroup, SocketKeeper } from './keeper.js';
-import { type SleepingSocket, type SleepingSocketEvent, textRecord } from './sleeping-socket.js';
 
 export interface AutoResponse {
   readonly request: string;

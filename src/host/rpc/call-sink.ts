@@ -3,9 +3,9 @@ import type { Cancellation, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
+import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
-import type { SleepingSocket } from '../sleeping/sleeping-socket.js';
 
 /** The answer of a function, as its isolate has sent it. */
 export interface CalleeAnswer {

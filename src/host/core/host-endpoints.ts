@@ -10,9 +10,9 @@ import { FrontCache } from '../ingress/front/front-cache.js';
 import { createListener, type NodeListener } from '../ingress/listener.js';
 import { type HostListenerOptions, LISTENER_OPTIONS } from '../listener-options.js';
 import { createManagementEndpoint, type HostManagement, type HostManagementOptions } from '../management-endpoint.js';
-import { MANAGEMENT_OPTIONS } from '../management-options.js';
+import { MANAGEMENT_OPTIONS } from '../options/management-options.js';
+import type { HostS3Options } from '../options/s3-options.js';
 import { createS3Endpoint, type HostS3 } from '../s3-endpoint.js';
-import type { HostS3Options } from '../s3-options.js';
 import type { HostCore } from './host-core.js';
 
 /** Throws as `host.listener()` does. */
