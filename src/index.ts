@@ -61,15 +61,15 @@ export {
   UpgradedResponse,
 } from './host/ingress/websocket/function-socket.js';
 export type { FunctionStatsSnapshot, HistogramSnapshot } from './host/invocation/function-stats.js';
-export type { CellEvent } from './host/invocation/telemetry.js';
-export type { TraceRequest } from './host/invocation/trace/redact.js';
+export type { TraceRequest } from './host/invocation/reports/redact.js';
+export type { CellEvent } from './host/invocation/reports/telemetry.js';
 export type {
   TraceEvent,
   TraceException,
   TraceItem,
   TraceLog,
   TraceOutcome,
-} from './host/invocation/trace/trace-item.js';
+} from './host/invocation/reports/trace-item.js';
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { EdgeHostOptions, EgressOptions } from './host/options/host-options.js';

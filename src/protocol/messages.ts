@@ -17,7 +17,7 @@ export enum HostOpens {
   Warm = 4,
   /** Head: "scheduled time in ms\nretry count". */
   Alarm = 5,
-  /** Head: JSON of an array of TraceItem (host/invocation/trace/trace-item.ts). */
+  /** Head: JSON of an array of TraceItem (host/invocation/reports/trace-item.ts). */
   Tail = 6,
   /** Head: JSON of ReceivedCall. Body: a value. Answered with JSON of CallAnswer, and a value. */
   Rpc = 7,

@@ -1,6 +1,6 @@
 /** Events as text: lines for people, or a line of JSON each for programs. */
 import type { InvocationEvent } from '../../host/events.js';
-import { hintAboutGlobal } from '../../host/invocation/missing-globals.js';
+import { hintAboutGlobal } from '../../host/invocation/failures/missing-globals.js';
 import { printable } from '../../pool/host/printable.js';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { Paint } from '../terminal/style.js';

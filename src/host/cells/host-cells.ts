@@ -15,7 +15,7 @@ import { type SandboxState, sandboxWarning } from '../../pool/sandbox/state.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import { publish } from '../invocation/telemetry.js';
+import { publish } from '../invocation/reports/telemetry.js';
 import type { ResolvedHostOptions } from '../options/host-options.js';
 import type { AccountCells } from './account-cells.js';
 import { GroupCells } from './group-cells.js';

@@ -9,7 +9,7 @@ import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { rethrowOutside } from '../../quotas/guarded.js';
 import { warnUnheard } from '../events/unheard.js';
 import type { CronEvent, HostEvents, InvocationEvent, LogEvent } from '../events.js';
-import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/telemetry.js';
+import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/reports/telemetry.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 
 export class HostReports {

@@ -9,7 +9,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
-import { refusalOf } from '../invocation/admission-refusal.js';
+import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';

@@ -14,7 +14,7 @@ import { guarded } from '../../quotas/guarded.js';
 import { closeWithConnection } from '../../quotas/pipelined-responses.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/request-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import { refusalOf } from '../invocation/admission-refusal.js';
+import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';

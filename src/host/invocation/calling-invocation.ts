@@ -11,8 +11,8 @@ import type { HostShare } from '../../quotas/host/host-share.js';
 import type { InvocationAddress, RemoteCaller } from '../backend/remote-caller.js';
 import { InvocationCalls } from './invocation-calls.js';
 import type { InvocationContext } from './invocation-context.js';
-import type { InvocationRecord } from './invocation-record.js';
 import { Peer } from './peers.js';
+import type { InvocationRecord } from './reports/invocation-record.js';
 
 export abstract class CallingInvocation implements RemoteCaller {
   /** Code of the application that belongs to it runs there: what the isolate sends comes on a socket, which is in no context. */

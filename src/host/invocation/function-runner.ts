@@ -11,14 +11,14 @@ import { limitError } from '../../quotas/limit-error.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import type { KeptBody } from '../deploy/kept-body.js';
 import { beginTrace } from '../telemetry/tracing.js';
-import { timeoutError } from './handler-errors.js';
+import { timeoutError } from './failures/handler-errors.js';
+import { loadFailure } from './failures/load-failure.js';
+import type { Replacements } from './failures/replacement.js';
 import { Invocation } from './invocation.js';
 import type { InvocationContext } from './invocation-context.js';
 import { type InvocationStart, tracedStart } from './invocation-start.js';
-import { loadFailure } from './load-failure.js';
-import type { Replacements } from './loss/replacement.js';
+import { rounded } from './reports/rounded.js';
 import type { ResponseSink } from './response-sink.js';
-import { rounded } from './rounded.js';
 import { reportUnstarted } from './unstarted-invocation.js';
 
 /** The target of an invocation: a function, or one of its stateful objects. */

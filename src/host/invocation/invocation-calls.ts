@@ -8,8 +8,8 @@ import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/protocol-error.js';
 import { detached } from '../../quotas/guarded.js';
 import { ServiceId } from '../../quotas/service-calls.js';
-import type { InvocationRecord } from './invocation-record.js';
 import { beginWrite, type ObjectWrite } from './object-writes.js';
+import type { InvocationRecord } from './reports/invocation-record.js';
 
 /** The bytes that are counted for a remembered failure of a write: the name of its object may be that long. */
 const FAILED_WRITE_BYTES = 1024;

@@ -10,7 +10,7 @@ import type { FrontAnswer, InvocationUsage } from '../../usage/function-usage.js
 import type { RemoteFunction } from '../backend/remote-function.js';
 import type { InvocationEvent, InvocationOutcome, LogEvent } from '../events.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
-import type { TracedInvocation } from './trace/trace-item.js';
+import type { TracedInvocation } from './reports/trace-item.js';
 
 /** The observers of the invocations of a function. */
 export interface InvocationTails {

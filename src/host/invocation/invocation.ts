@@ -19,20 +19,26 @@ import type { InvocationOutcome } from '../events.js';
 import { answeredSocket } from '../hibernation/handed-sockets.js';
 import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 import { CallingInvocation } from './calling-invocation.js';
-import { isolateFailure, noAnswerError, notStoredFailure, refusedAnswer, unexplainedError } from './handler-errors.js';
+import {
+  isolateFailure,
+  noAnswerError,
+  notStoredFailure,
+  refusedAnswer,
+  unexplainedError,
+} from './failures/handler-errors.js';
+import { cpuError, responseError } from './failures/invocation-errors.js';
+import { LOSSES, lossError, peakBytesAt } from './failures/loss-error.js';
+import { beginElsewhere, type Replacements } from './failures/replacement.js';
 import type { InvocationContext } from './invocation-context.js';
-import { cpuError, responseError } from './invocation-errors.js';
-import { InvocationRecord } from './invocation-record.js';
 import type { InvocationStart } from './invocation-start.js';
 import { lengthOfBody } from './length-of-body.js';
 import { HostBill } from './limits/host-bill.js';
 import { InvocationTimes, type TimedInvocation, waitUntilSoon } from './limits/invocation-times.js';
-import { LOSSES, lossError, peakBytesAt } from './loss/loss-error.js';
-import { beginElsewhere, type Replacements } from './loss/replacement.js';
 import { HeldAnswer, type ObjectWrite, writeBefore } from './object-writes.js';
 import { reportInvocation } from './report-invocation.js';
+import { InvocationRecord } from './reports/invocation-record.js';
+import { rounded } from './reports/rounded.js';
 import type { RequestBodySource, ResponseSink } from './response-sink.js';
-import { rounded } from './rounded.js';
 
 type State = 'running' | 'responding' | 'finishing' | 'abandoned' | 'over';
 

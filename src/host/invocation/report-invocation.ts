@@ -1,7 +1,7 @@
 /** Reports an invocation that is over to its function, to the application's listeners and to tails. */
 import type { CallerContext } from '../../quotas/caller-context.js';
-import { invocationEvent } from './invocation-event.js';
-import type { InvocationRecord } from './invocation-record.js';
+import { invocationEvent } from './reports/invocation-event.js';
+import type { InvocationRecord } from './reports/invocation-record.js';
 
 /** @param caller the context in which listeners run */
 export function reportInvocation(record: InvocationRecord, caller: CallerContext): void {

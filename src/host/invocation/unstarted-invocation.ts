@@ -3,9 +3,9 @@ import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { InvocationEvent, InvocationOutcome } from '../events.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 import type { InvocationContext } from './invocation-context.js';
-import { invocationId } from './invocation-id.js';
 import { type InvocationStart, kindOf, nextSerial, objectOf, requestLine } from './invocation-start.js';
-import { rpcMethodOf } from './rpc-method.js';
+import { invocationId } from './reports/invocation-id.js';
+import { rpcMethodOf } from './reports/rpc-method.js';
 
 /** How it ended, by the error of the start. All other errors are the script's. */
 const OUTCOMES: Readonly<Partial<Record<EdgeErrorCode, InvocationOutcome>>> = {

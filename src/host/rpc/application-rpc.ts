@@ -19,7 +19,7 @@ import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { checkProps } from '../ingress/props.js';
-import { refusalOf } from '../invocation/admission-refusal.js';
+import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';

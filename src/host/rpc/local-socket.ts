@@ -11,7 +11,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { checkRequestHead } from '../../quotas/request-checks.js';
 import { headOfRaw, pairsOf, parseResponseHead } from '../ingress/http-head.js';
 import { errorAnswer } from '../ingress/local-fetch.js';
-import { refusalOf } from '../invocation/admission-refusal.js';
+import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { run, StartOfCall } from './run-call.js';

@@ -3,7 +3,7 @@ import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { choice, list, native, objectOf, type Schema, text, wholeNumber } from '../../quotas/schema/schema.js';
 import { NAME } from '../../shapes/function-shapes.js';
-import type { TraceItem, TraceOutcome } from '../invocation/trace/trace-item.js';
+import type { TraceItem, TraceOutcome } from '../invocation/reports/trace-item.js';
 
 const OUTCOMES = [
   'ok',

@@ -1,6 +1,6 @@
 /** A tail of the application: the invocations of an account as they end, for as long as it is read. */
 import type { InvocationKind } from '../../quotas/limits.js';
-import type { TraceItem } from '../invocation/trace/trace-item.js';
+import type { TraceItem } from '../invocation/reports/trace-item.js';
 import { passes, type TailFilter } from './tail-filter.js';
 
 /** The most items that wait for a slow reader. Beyond that invocations are dropped, and counted. */

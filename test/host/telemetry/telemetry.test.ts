@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import test, { type ExecutionContext } from 'ava';
-import { CHANNELS } from '../../../src/host/invocation/telemetry.js';
+import { CHANNELS } from '../../../src/host/invocation/reports/telemetry.js';
 import {
   ABUSE_RULE_ID,
   type CellEvent,

@@ -2,9 +2,9 @@
 import type { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { InvocationOutcome } from '../../events.js';
-import { timeoutError } from '../handler-errors.js';
-import { idleError, wallTimeError } from '../invocation-errors.js';
-import type { InvocationRecord } from '../invocation-record.js';
+import { timeoutError } from '../failures/handler-errors.js';
+import { idleError, wallTimeError } from '../failures/invocation-errors.js';
+import type { InvocationRecord } from '../reports/invocation-record.js';
 import { ProgressWatch } from './progress-watch.js';
 import { type Deadline, TimerList } from './timer-list.js';
 

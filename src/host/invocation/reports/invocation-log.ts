@@ -1,9 +1,9 @@
 /** The recorded texts of one invocation: console output, exceptions, and the head of the request share one limit (specification: Limits, rule 12). */
-import type { LimitWarnings } from '../../quotas/limit-warnings.js';
-import type { LogLevel } from '../events.js';
-import type { InvocationContext } from './invocation-context.js';
-import { LogBudget } from './limits/log-budget.js';
-import type { RecordedLog, TraceException, TraceLog } from './trace/trace-item.js';
+import type { LimitWarnings } from '../../../quotas/limit-warnings.js';
+import type { LogLevel } from '../../events.js';
+import type { InvocationContext } from '../invocation-context.js';
+import { LogBudget } from './log-budget.js';
+import type { RecordedLog, TraceException, TraceLog } from './trace-item.js';
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'log', 'warn', 'error'];
 

@@ -5,9 +5,9 @@ import { CloseCode } from '../../../bindings/websocket/wire.js';
 import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
 import type { InvocationOutcome, LogLevel } from '../../events.js';
-import { rounded } from '../rounded.js';
-import { rpcMethodOf } from '../rpc-method.js';
 import { redactedRequest, type TraceRequest } from './redact.js';
+import { rounded } from './rounded.js';
+import { rpcMethodOf } from './rpc-method.js';
 
 /** How an invocation ended. */
 export type TraceOutcome =

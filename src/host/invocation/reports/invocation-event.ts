@@ -1,9 +1,9 @@
 /** The event of an invocation that is over. Made only when there is a listener. */
-import { HostOpens } from '../../protocol/messages.js';
-import type { InvocationEvent } from '../events.js';
-import type { InvocationContext } from './invocation-context.js';
+import { HostOpens } from '../../../protocol/messages.js';
+import type { InvocationEvent } from '../../events.js';
+import type { InvocationContext } from '../invocation-context.js';
+import { objectOf, requestLine } from '../invocation-start.js';
 import type { InvocationRecord } from './invocation-record.js';
-import { objectOf, requestLine } from './invocation-start.js';
 import { noteRequestHead } from './request-warnings.js';
 import { rpcMethodOf } from './rpc-method.js';
 

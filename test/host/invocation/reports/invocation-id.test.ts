@@ -1,5 +1,5 @@
 import test from 'ava';
-import { invocationId } from '../../../src/host/invocation/invocation-id.js';
+import { invocationId } from '../../../../src/host/invocation/reports/invocation-id.js';
 
 test('invocationId() ends with the number in eight hexadecimal digits', t => {
   for (const serial of [0, 1, 255, 256, 257, 255, 0xffff, 0x10000, 0xffff_ffff]) {

@@ -1,9 +1,9 @@
 /** The errors of limits that end an invocation from outside. */
 
-import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
-import { limitError } from '../../quotas/limit-error.js';
-import type { InvocationKind } from '../../quotas/limits.js';
-import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import { EdgeError, type EdgeErrorCode } from '../../../quotas/errors.js';
+import { limitError } from '../../../quotas/limit-error.js';
+import type { InvocationKind } from '../../../quotas/limits.js';
+import type { ResolvedLimits } from '../../../quotas/resolve-limits.js';
 
 /** The function that an error is about. */
 export interface InvocationSubject {

@@ -1,21 +1,21 @@
 /** The facts about one invocation for its event, its trace and its log. Most of them are collected when there is something to record. */
 
-import type { CallTotals } from '../../backend/calls/call-totals.js';
-import type { HandlerFailure } from '../../protocol/messages.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
-import type { EdgeError } from '../../quotas/errors.js';
-import { LimitWarnings } from '../../quotas/limit-warnings.js';
-import type { InvocationKind } from '../../quotas/limits.js';
-import type { InvocationOutcome } from '../events.js';
-import { isTraced } from '../telemetry/open-telemetry.js';
-import type { InvocationTrace } from '../telemetry/trace.js';
-import { beginTrace } from '../telemetry/tracing.js';
-import { handlerError } from './handler-errors.js';
-import type { InvocationContext } from './invocation-context.js';
+import type { CallTotals } from '../../../backend/calls/call-totals.js';
+import type { HandlerFailure } from '../../../protocol/messages.js';
+import { ProtocolError } from '../../../protocol/protocol-error.js';
+import type { EdgeError } from '../../../quotas/errors.js';
+import { LimitWarnings } from '../../../quotas/limit-warnings.js';
+import type { InvocationKind } from '../../../quotas/limits.js';
+import type { InvocationOutcome } from '../../events.js';
+import { isTraced } from '../../telemetry/open-telemetry.js';
+import type { InvocationTrace } from '../../telemetry/trace.js';
+import { beginTrace } from '../../telemetry/tracing.js';
+import { handlerError } from '../failures/handler-errors.js';
+import type { InvocationContext } from '../invocation-context.js';
+import { type InvocationStart, kindOf, nextSerial, tracedStart } from '../invocation-start.js';
 import { invocationId } from './invocation-id.js';
 import { InvocationLog } from './invocation-log.js';
-import { type InvocationStart, kindOf, nextSerial, tracedStart } from './invocation-start.js';
-import type { RecordedLog } from './trace/trace-item.js';
+import type { RecordedLog } from './trace-item.js';
 
 /** The recorded part of what the handler threw. */
 export interface ThrownRecord {

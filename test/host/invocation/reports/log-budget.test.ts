@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 
-import { LogBudget } from '../../../../src/host/invocation/limits/log-budget.js';
+import { LogBudget } from '../../../../src/host/invocation/reports/log-budget.js';
 import { resolveLimits } from '../../../../src/quotas/resolve-limits.js';
 
 test('admit() takes text up to the limit of the specification and no byte past it', t => {

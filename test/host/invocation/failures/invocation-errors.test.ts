@@ -1,6 +1,6 @@
 /** What an isolate says of the limit that an invocation has passed. */
 import test from 'ava';
-import { cpuOfReason, memoryOfReason } from '../../../src/host/invocation/invocation-errors.js';
+import { cpuOfReason, memoryOfReason } from '../../../../src/host/invocation/failures/invocation-errors.js';
 
 test('cpuOfReason() takes what an isolate says of CPU time, and nothing else', t => {
   t.is(cpuOfReason('EDGE_CPU_LIMIT 51.234'), 51.234);

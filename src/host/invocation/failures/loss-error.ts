@@ -3,7 +3,7 @@ import type { LossReason, LossUsage } from '../../../pool/host/isolate-loss.js';
 import { EdgeError, type EdgeErrorCode } from '../../../quotas/errors.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
 import type { InvocationOutcome } from '../../events.js';
-import { cpuError, type InvocationSubject, memoryError } from '../invocation-errors.js';
+import { cpuError, type InvocationSubject, memoryError } from './invocation-errors.js';
 
 export const LOSSES: Readonly<
   Record<LossReason, { readonly code: EdgeErrorCode; readonly outcome: InvocationOutcome }>

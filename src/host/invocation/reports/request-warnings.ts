@@ -1,6 +1,6 @@
 /** Which limits of a request's head are nearly used. */
-import type { LimitWarnings } from '../../quotas/limit-warnings.js';
-import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { LimitWarnings } from '../../../quotas/limit-warnings.js';
+import type { ResolvedLimits } from '../../../quotas/resolve-limits.js';
 
 /** `head`: "METHOD\nURL\nname\nvalue...". */
 export function noteRequestHead(warnings: LimitWarnings, head: string, limits: ResolvedLimits): void {

@@ -1,6 +1,6 @@
 /** The error of a deployment that does not load, in the coordinates of its own files. */
-import type { ScriptFailure } from '../../protocol/messages.js';
-import { EdgeError } from '../../quotas/errors.js';
+import type { ScriptFailure } from '../../../protocol/messages.js';
+import { EdgeError } from '../../../quotas/errors.js';
 import { hintAboutGlobal } from './missing-globals.js';
 
 export function loadFailure(context: { readonly function: string }, failure: ScriptFailure): EdgeError {

@@ -1,6 +1,6 @@
 /** The errors with which invocations end when their isolate does. */
 import test from 'ava';
-import { LOSSES, lossError } from '../../../../src/host/invocation/loss/loss-error.js';
+import { LOSSES, lossError } from '../../../../src/host/invocation/failures/loss-error.js';
 import type { LossReason } from '../../../../src/pool/host/isolate-loss.js';
 import type { EdgeErrorCode } from '../../../../src/quotas/errors.js';
 import { resolveLimits } from '../../../../src/quotas/resolve-limits.js';
