@@ -1,7 +1,7 @@
 /** The quotas of an account: how much it may have loaded at once, and its usage of the plan. */
 
-import { DAY_MS, MINUTE_MS } from '../quotas/counters/request-counts.js';
 import { checkCount } from '../quotas/deployment-checks.js';
+import { DAY_MS, MINUTE_MS } from '../quotas/requests/request-counts.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from './options/options.js';
 

@@ -1,8 +1,9 @@
 /** The events of a host. */
-import type { AbuseEvent } from '../quotas/abuse-guard.js';
+
 import type { EdgeErrorCode } from '../quotas/errors.js';
 import type { LimitWarning } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
+import type { AbuseEvent } from '../quotas/requests/abuse-guard.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { InvocationOutcome } from '../usage/usage-slots.js';
 

@@ -14,10 +14,10 @@ import type {
 } from '../management/ports.js';
 import type { ManagementStorage } from '../management/state/records.js';
 import type { NameOwners } from '../names/name-owners.js';
-import { cutOff } from '../quotas/both-protocols.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import { detached } from '../quotas/guarded.js';
 import { dateClock } from '../quotas/option-functions.js';
+import { cutOff } from '../quotas/requests/both-protocols.js';
 import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../bindings/service.js';
-import { followsAmbiguousFraming } from '../quotas/ambiguous-framing.js';
+import { guarded } from '../quotas/guarded.js';
+import { followsAmbiguousFraming } from '../quotas/requests/ambiguous-framing.js';
 import {
   checkWhole,
   cutOff,
@@ -10,9 +11,8 @@ import {
   isDelivered,
   onClosed,
   refuseRest,
-} from '../quotas/both-protocols.js';
-import { guarded } from '../quotas/guarded.js';
-import { closeWithConnection } from '../quotas/pipelined-responses.js';
+} from '../quotas/requests/both-protocols.js';
+import { closeWithConnection } from '../quotas/requests/pipelined-responses.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
 /** The endpoint for node:http, the exact one: it sees the request target and the headers exactly as sent. */

@@ -4,9 +4,9 @@
 
 import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
 import { compilePattern } from '../names/route-pattern.js';
-import type { RouteMode } from '../quotas/admission.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { PLANS, type Plan } from '../quotas/limits.js';
+import type { RouteMode } from '../quotas/requests/admission.js';
 import { whyNotJson } from '../quotas/schema/json-value.js';
 import { anything, choice, list, object, record, refined, type Schema, secret, text } from '../quotas/schema/schema.js';
 import { checkCron } from './cron-expression.js';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { lazyCounters, type SharedCounters } from '../../src/quotas/counters/shared-counters.js';
+import { lazyCounters, type SharedCounters } from '../../src/quotas/requests/shared-counters.js';
 
 class FakeCounters implements SharedCounters {
   readonly aheadMs = 7;

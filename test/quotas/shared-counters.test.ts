@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 
-import { Admission, type AdmissionRequest } from '../../src/quotas/admission.js';
-import { openRedisCounters } from '../../src/quotas/counters/shared-counters.js';
+import { Admission, type AdmissionRequest } from '../../src/quotas/requests/admission.js';
+import { openRedisCounters } from '../../src/quotas/requests/shared-counters.js';
 import { resolveLimits } from '../../src/quotas/resolve-limits.js';
 import { unlessMissing } from '../needs.js';
 

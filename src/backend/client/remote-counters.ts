@@ -3,9 +3,9 @@
  * count since the minute or the day began. So a call that fails, or a process that restarts, loses nothing and counts nothing twice.
  */
 import { randomUUID } from 'node:crypto';
-import type { CountStore } from '../../quotas/counters/request-counts.js';
-import type { SharedCounters } from '../../quotas/counters/shared-counters.js';
 import { guarded } from '../../quotas/guarded.js';
+import type { CountStore } from '../../quotas/requests/request-counts.js';
+import type { SharedCounters } from '../../quotas/requests/shared-counters.js';
 import { lostError } from '../wire/outgoing-call.js';
 import { COUNTS_CONTRACT, type OwnCount, type SharedCounts } from '../wire/shared-usage.js';
 import type { RemoteLink } from './remote-link.js';

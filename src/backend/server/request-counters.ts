@@ -124,7 +124,7 @@ export class RequestCounters implements SharedCounts {
   }
 }
 
-/** As quotas/admission.ts names them. */
+/** As quotas/requests/admission.ts names them. */
 const KEY = /^(minute|day):(\d{1,12}):(.+)$/;
 
 function sumOf({ others, of }: Count): number {

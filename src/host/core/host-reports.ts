@@ -3,10 +3,10 @@
  * the invocation; the others have no caller.
  */
 import type { EventEmitter } from 'node:events';
-import type { AbuseEvent } from '../../quotas/abuse-guard.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { rethrowOutside } from '../../quotas/guarded.js';
+import type { AbuseEvent } from '../../quotas/requests/abuse-guard.js';
 import { warnUnheard } from '../events/unheard.js';
 import type { CronEvent, HostEvents, InvocationEvent, LogEvent } from '../events.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/reports/telemetry.js';

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { sessionOf } from '../../quotas/both-protocols.js';
+import { sessionOf } from '../../quotas/requests/both-protocols.js';
 
 const PREFIX = 'edge-client-';
 const E = 0x65;

@@ -3,7 +3,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1
  */
 import type { IncomingMessage } from 'node:http';
-import { fieldsOf } from '../../quotas/both-protocols.js';
+import { fieldsOf } from '../../quotas/requests/both-protocols.js';
 
 /** The usual values, which name no header that could be left out. */
 const PLAIN: ReadonlySet<string> = new Set(['keep-alive', 'close', 'upgrade', 'Upgrade', 'Keep-Alive', 'Close']);

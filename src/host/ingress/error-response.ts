@@ -1,8 +1,8 @@
 /** Answers a request that ended with an error: the page of its code, in the form that the client accepts. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import { cutOff, isClosed } from '../../quotas/both-protocols.js';
-import { errorPage } from '../../quotas/error-pages.js';
 import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { cutOff, isClosed } from '../../quotas/requests/both-protocols.js';
+import { errorPage } from '../../quotas/requests/error-pages.js';
 import { writeHead } from './response-head.js';
 import { WEBSOCKET_VERSION } from './websocket/handshake.js';
 

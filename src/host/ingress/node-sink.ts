@@ -1,5 +1,7 @@
 /** Where the answer to one request of node:http goes, and where the body of the request comes from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { detached, guarded } from '../../quotas/guarded.js';
 import {
   cutOff,
   isClosed,
@@ -8,10 +10,8 @@ import {
   onClosed,
   refuseRest,
   whenEnded,
-} from '../../quotas/both-protocols.js';
-import { EdgeError, errorCode } from '../../quotas/errors.js';
-import { detached, guarded } from '../../quotas/guarded.js';
-import { BodyCounter } from '../../quotas/request-checks.js';
+} from '../../quotas/requests/both-protocols.js';
+import { BodyCounter } from '../../quotas/requests/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import { type Deadline, TimerList } from '../invocation/limits/timer-list.js';

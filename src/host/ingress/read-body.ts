@@ -3,8 +3,8 @@
  * replace it, and a missing body is never silently empty.
  */
 import type { IncomingMessage } from 'node:http';
-import { fieldsOf } from '../../quotas/both-protocols.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { fieldsOf } from '../../quotas/requests/both-protocols.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { RequestBodySource } from '../invocation/response-sink.js';
 

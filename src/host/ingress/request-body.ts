@@ -1,7 +1,7 @@
 import { cancelQuietly } from '../../bindings/bodies/external-stream.js';
 import { PIECE_BYTES } from '../../bindings/bodies/in-pieces.js';
 import { detached } from '../../quotas/guarded.js';
-import type { BodyCounter } from '../../quotas/request-checks.js';
+import type { BodyCounter } from '../../quotas/requests/request-checks.js';
 import type { Invocation } from '../invocation/invocation.js';
 import type { RequestBodySource } from '../invocation/response-sink.js';
 

@@ -2,9 +2,9 @@
 
 import type { FunctionServices } from '../../backend/calls/answer-call.js';
 import type { GivenBodies } from '../../bindings/bodies/given-bodies.js';
-import type { AdmissionDecision, RouteMode } from '../../quotas/admission.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
+import type { AdmissionDecision, RouteMode } from '../../quotas/requests/admission.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { FrontAnswer, InvocationUsage } from '../../usage/function-usage.js';
 import type { RemoteFunction } from '../backend/remote-function.js';

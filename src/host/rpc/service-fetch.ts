@@ -5,7 +5,7 @@ import { type Hop, isRedirect, nextHop } from '../../bindings/egress/redirect.js
 import { type CheckedHead, checkHead } from '../../bindings/egress/request-head.js';
 import type { ServiceBody, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
-import { checkRequestHead, type RequestLimits } from '../../quotas/request-checks.js';
+import { checkRequestHead, type RequestLimits } from '../../quotas/requests/request-checks.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { handTo } from '../hibernation/handed-sockets.js';
 import { headOfRaw, parseResponseHead, type ResponseHead } from '../ingress/http-head.js';

@@ -4,10 +4,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { followsAmbiguousFraming } from '../../quotas/ambiguous-framing.js';
-import { checkWhole, cutOff, endsWithHead, fieldsOf, onClosed, refuseRest } from '../../quotas/both-protocols.js';
 import { guarded } from '../../quotas/guarded.js';
-import { closeWithConnection } from '../../quotas/pipelined-responses.js';
+import { followsAmbiguousFraming } from '../../quotas/requests/ambiguous-framing.js';
+import {
+  checkWhole,
+  cutOff,
+  endsWithHead,
+  fieldsOf,
+  onClosed,
+  refuseRest,
+} from '../../quotas/requests/both-protocols.js';
+import { closeWithConnection } from '../../quotas/requests/pipelined-responses.js';
 import { ApiError, envelopeResponse, failure } from './envelope.js';
 
 type FetchHandler = (request: Request, info: { readonly clientAddress?: string }) => Promise<Response>;

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { compilePattern } from '../../names/route-pattern.js';
-import type { RouteMode } from '../../quotas/admission.js';
+import type { RouteMode } from '../../quotas/requests/admission.js';
 import { object, type Schema } from '../../quotas/schema/schema.js';
 import { DEFAULT_ROUTE_MODE, ROUTE_MODE, ROUTE_PATTERN } from '../../shapes/function-shapes.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';

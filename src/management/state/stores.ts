@@ -1,6 +1,6 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
-import type { RouteMode } from '../../quotas/admission.js';
+import type { RouteMode } from '../../quotas/requests/admission.js';
 import type { WrittenConsumer } from '../../shapes/consumer-shapes.js';
 import type { CronMissed, CronOverlap } from '../../shapes/cron-trigger.js';
 import { KeyedMutex, type Locks } from '../../storage/records/keyed-mutex.js';

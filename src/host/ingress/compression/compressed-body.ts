@@ -1,8 +1,8 @@
 /** A response body on its way through an encoder: to be written to in place of the response, with the same backpressure. */
 import type { ServerResponse } from 'node:http';
 import { Writable } from 'node:stream';
-import { cutOff, isClosed, onClosed } from '../../../quotas/both-protocols.js';
 import { guarded } from '../../../quotas/guarded.js';
+import { cutOff, isClosed, onClosed } from '../../../quotas/requests/both-protocols.js';
 import type { Encoder } from './encoder.js';
 
 /** Between the writer and the encoder. */

@@ -14,11 +14,11 @@ import {
   cacheKey,
 } from '../../../bindings/cache/engine.js';
 import { entryHash } from '../../../bindings/cache/store/entry-codec.js';
-import type { AdmissionDecision } from '../../../quotas/admission.js';
-import { endsWithHead, fieldsOf, isClosed, onClosed } from '../../../quotas/both-protocols.js';
 import { detached, guarded } from '../../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
+import type { AdmissionDecision } from '../../../quotas/requests/admission.js';
+import { endsWithHead, fieldsOf, isClosed, onClosed } from '../../../quotas/requests/both-protocols.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { FetchStart } from '../../invocation/invocation-start.js';
 import { endToEndHeaders } from '../end-to-end-headers.js';

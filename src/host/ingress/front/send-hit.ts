@@ -2,11 +2,11 @@
 
 import { cancelBody } from '../../../bindings/bodies/cancel-body.js';
 import type { CacheHit } from '../../../bindings/cache/engine.js';
-import { onClosed } from '../../../quotas/both-protocols.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import { onClosed } from '../../../quotas/requests/both-protocols.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
 import { MIN_COMPRESSED_BYTES } from '../compression/compressible.js';
 import { isNullBodyStatus } from '../http-head.js';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { RouteMode } from '../../../quotas/admission.js';
+import type { RouteMode } from '../../../quotas/requests/admission.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import type { Coding } from '../compression/accepted-coding.js';
 import type { Next } from '../node-sink.js';

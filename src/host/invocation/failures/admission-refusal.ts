@@ -1,6 +1,7 @@
 /** The error of a request that was not admitted. */
-import { type AdmissionDecision, type RouteMode, refusalError } from '../../../quotas/admission.js';
+
 import { EdgeError } from '../../../quotas/errors.js';
+import { type AdmissionDecision, type RouteMode, refusalError } from '../../../quotas/requests/admission.js';
 import type { InvocationContext } from '../invocation-context.js';
 
 export function refusalOf(

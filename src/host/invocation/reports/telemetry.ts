@@ -3,7 +3,7 @@
  * `@opentelemetry/api` and has registered a provider. Without a subscriber or provider nothing is made.
  */
 import { channel } from 'node:diagnostics_channel';
-import type { AbuseEvent } from '../../../quotas/abuse-guard.js';
+import type { AbuseEvent } from '../../../quotas/requests/abuse-guard.js';
 import type { CronEvent, InvocationEvent, LogEvent } from '../../events.js';
 import { hasInstruments, measure } from '../../telemetry/metrics.js';
 import { isTraced } from '../../telemetry/open-telemetry.js';

@@ -1,8 +1,8 @@
 import test from 'ava';
 
-import { ZONE_PLANS } from '../../src/quotas/limits.js';
-import { BodyCounter, checkRequestHead } from '../../src/quotas/request-checks.js';
-import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+import { ZONE_PLANS } from '../../../src/quotas/limits.js';
+import { BodyCounter, checkRequestHead } from '../../../src/quotas/requests/request-checks.js';
+import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
 
 const LIMITS = resolveLimits();
 const KB = 1024;

@@ -4,7 +4,7 @@ import http, { type ServerResponse } from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { closeWithConnection } from '../../src/quotas/pipelined-responses.js';
+import { closeWithConnection } from '../../../src/quotas/requests/pipelined-responses.js';
 
 interface Pipelined {
   readonly client: net.Socket;

@@ -1,7 +1,6 @@
 import test from 'ava';
-
-import { errorPage, PAGE_NUMBERS, prefersJson } from '../../src/quotas/error-pages.js';
-import { EDGE_ERRORS, isEdgeErrorCode } from '../../src/quotas/errors.js';
+import { EDGE_ERRORS, isEdgeErrorCode } from '../../../src/quotas/errors.js';
+import { errorPage, PAGE_NUMBERS, prefersJson } from '../../../src/quotas/requests/error-pages.js';
 
 function header(headers: readonly string[], name: string): string | undefined {
   const index = headers.indexOf(name);

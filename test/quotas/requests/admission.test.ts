@@ -1,15 +1,15 @@
 import test from 'ava';
 
-import { ABUSE_RULE_ID, type AbuseEvent } from '../../src/quotas/abuse-guard.js';
+import { ABUSE_RULE_ID, type AbuseEvent } from '../../../src/quotas/requests/abuse-guard.js';
 import {
   Admission,
   type AdmissionDecision,
   type AdmissionOptions,
   type AdmissionRequest,
   refusalError,
-} from '../../src/quotas/admission.js';
-import type { SharedCounters } from '../../src/quotas/counters/shared-counters.js';
-import { resolveLimits } from '../../src/quotas/resolve-limits.js';
+} from '../../../src/quotas/requests/admission.js';
+import type { SharedCounters } from '../../../src/quotas/requests/shared-counters.js';
+import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
 
 function verdictKind(decision: AdmissionDecision | Promise<AdmissionDecision>): string {
   return 'then' in decision ? 'a promise' : decision.kind;

@@ -6,7 +6,7 @@
 import { isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
-import { ipv6Groups } from './ip-address.js';
+import { ipv6Groups } from '../ip-address.js';
 
 /** The rule that security events of the anti-abuse limit name. It never changes. */
 export const ABUSE_RULE_ID = 'edgehost-functions-anti-abuse';

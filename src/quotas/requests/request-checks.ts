@@ -1,8 +1,8 @@
 /** Checks an incoming request before a function sees it (specification: Limits, rules 8 and 9; Errors). */
 
-import { EdgeError } from './errors.js';
-import { limitError } from './limit-error.js';
-import type { ResolvedLimits } from './resolve-limits.js';
+import { EdgeError } from '../errors.js';
+import { limitError } from '../limit-error.js';
+import type { ResolvedLimits } from '../resolve-limits.js';
 
 export interface RequestHeadToCheck {
   readonly method: string;

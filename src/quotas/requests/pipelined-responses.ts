@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { guarded } from './guarded.js';
+import { guarded } from '../guarded.js';
 
 /** By connection: one listener for all of them. */
 const waiting = new WeakMap<Socket, Set<ServerResponse>>();

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import { guarded } from './guarded.js';
+import { guarded } from '../guarded.js';
 
 const { NGHTTP2_NO_ERROR: NO_ERROR } = constants;
 

@@ -4,12 +4,12 @@
  * without a promise, but for accounts with a rate whose counters are shared with other hosts.
  */
 
+import type { EdgeError } from '../errors.js';
+import { limitError } from '../limit-error.js';
+import type { ResolvedLimits } from '../resolve-limits.js';
 import { type AbuseEvent, AbuseGuard } from './abuse-guard.js';
-import { type AccountCounts, type CountStore, DAY_MS, MINUTE_MS, RequestCounts } from './counters/request-counts.js';
-import type { SharedCounters } from './counters/shared-counters.js';
-import type { EdgeError } from './errors.js';
-import { limitError } from './limit-error.js';
-import type { ResolvedLimits } from './resolve-limits.js';
+import { type AccountCounts, type CountStore, DAY_MS, MINUTE_MS, RequestCounts } from './request-counts.js';
+import type { SharedCounters } from './shared-counters.js';
 
 /** The treatment of requests to a route when the day's requests are used up. */
 export type RouteMode = 'fail-open' | 'fail-closed';

@@ -3,7 +3,7 @@
  * reveals nothing about the cause inside the host.
  */
 
-import { EDGE_ERRORS, type EdgeErrorCode } from './errors.js';
+import { EDGE_ERRORS, type EdgeErrorCode } from '../errors.js';
 
 /** The numbers that visitors know. 1015 and 1027 are the specification's; codes without a number show their name. */
 export const PAGE_NUMBERS: Partial<Record<EdgeErrorCode, number>> = Object.freeze({
