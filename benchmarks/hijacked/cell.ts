@@ -8,10 +8,10 @@ import process from 'node:process';
 import { Control } from '../../src/pool/control.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
-import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { FrameType, HEADER_BYTES } from '../../src/protocol/frames/frame-layout.js';
+import { FrameWriter } from '../../src/protocol/frames/frame-writer.js';
 import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
-import { socketTransport } from '../../src/protocol/transport.js';
+import { socketTransport } from '../../src/protocol/transports/transport.js';
 
 const MEBIBYTE = 1024 * 1024;
 const CONTROL_FD = 3;

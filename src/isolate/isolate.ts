@@ -6,7 +6,7 @@ import { Channel, type ChannelOwner } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
 import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
 import { encodeReading } from '../protocol/pong.js';
-import type { Transport } from '../protocol/transport.js';
+import type { Transport } from '../protocol/transports/transport.js';
 import { createHostCall } from './bridge.js';
 import { HeldWork } from './held-work.js';
 import { OpenInvocations } from './invocations/open-invocations.js';

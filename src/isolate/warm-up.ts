@@ -6,8 +6,8 @@
 
 import { Channel } from '../protocol/channel.js';
 import type { Exchange } from '../protocol/exchange.js';
-import { loopback } from '../protocol/loopback.js';
 import { HostOpens, type LoadHead } from '../protocol/messages.js';
+import { loopback } from '../protocol/transports/loopback.js';
 import { Isolate } from './isolate.js';
 import { WatchBlock } from './metering/watch-block.js';
 import type { OpContext, OpSet } from './ops/op-set.js';

@@ -4,7 +4,7 @@
  */
 import process from 'node:process';
 import type { MessagePort } from 'node:worker_threads';
-import { blockingDescriptorTransport, blockingPortTransport } from '../protocol/blocking-transport.js';
+import { blockingDescriptorTransport, blockingPortTransport } from '../protocol/transports/blocking-transport.js';
 import { CLOSED_EXIT, TORN_EXIT } from './exit-codes.js';
 import { hardenThread } from './harden-thread.js';
 import { Isolate } from './isolate.js';

@@ -2,9 +2,9 @@
  * The messages of the control connection between host and cell: signals whose id is the lease. Both ends check what they read, since a function
  * that has escaped can write to the cell's end.
  */
-import { FrameType } from '../protocol/frame-layout.js';
-import type { FrameBounds } from '../protocol/frame-reader.js';
-import { ProtocolError } from '../protocol/protocol-error.js';
+import { FrameType } from '../protocol/frames/frame-layout.js';
+import type { FrameBounds } from '../protocol/frames/frame-reader.js';
+import { ProtocolError } from '../protocol/frames/protocol-error.js';
 import type { LeaseEnd } from './cell/thread-pool.js';
 
 export enum Control {

@@ -5,16 +5,16 @@
 
 import { reportFault } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
-import { WIDE_WINDOW_BYTES, WINDOW_BYTES } from './body-owner.js';
+import { WIDE_WINDOW_BYTES, WINDOW_BYTES } from './bodies/body-owner.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
-import { INLINE_BODY_BYTES } from './frame-layout.js';
-import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frame-reader.js';
-import { FrameWriter } from './frame-writer.js';
-import { GatedReader } from './gated-reader.js';
+import { INLINE_BODY_BYTES } from './frames/frame-layout.js';
+import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frames/frame-reader.js';
+import { FrameWriter } from './frames/frame-writer.js';
+import { GatedReader } from './frames/gated-reader.js';
+import { type Awaited, LateFrames } from './frames/late-frames.js';
+import { asProtocolError, ProtocolError } from './frames/protocol-error.js';
 import { IdTable } from './id-table.js';
-import { type Awaited, LateFrames } from './late-frames.js';
-import { asProtocolError, ProtocolError } from './protocol-error.js';
-import type { Transport } from './transport.js';
+import type { Transport } from './transports/transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
 const MAX_EXCHANGES = 16_384;

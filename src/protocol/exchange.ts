@@ -2,14 +2,14 @@
  * One exchange of a channel: a head and at most one body in each direction. Each body is a state machine of its own (incoming-body.ts,
  * outgoing-body.ts), made when it is first needed: most exchanges have bodies that come with their heads, or none.
  */
-import { type BodyCarrier, type BodyOwner, type ExchangeListener, FIRST_WINDOW_BYTES } from './body-owner.js';
-import { INLINE_BODY_BYTES } from './frame-layout.js';
-import { IncomingBody } from './incoming-body.js';
-import { OutgoingBody } from './outgoing-body.js';
-import { ProtocolError } from './protocol-error.js';
-import { Splice, type SpliceSource, type SpliceTarget } from './splice.js';
+import { type BodyCarrier, type BodyOwner, type ExchangeListener, FIRST_WINDOW_BYTES } from './bodies/body-owner.js';
+import { IncomingBody } from './bodies/incoming-body.js';
+import { OutgoingBody } from './bodies/outgoing-body.js';
+import { Splice, type SpliceSource, type SpliceTarget } from './bodies/splice.js';
+import { INLINE_BODY_BYTES } from './frames/frame-layout.js';
+import { ProtocolError } from './frames/protocol-error.js';
 
-export type { ExchangeListener } from './body-owner.js';
+export type { ExchangeListener } from './bodies/body-owner.js';
 
 /** The part of the channel that an exchange uses. */
 export interface ExchangeCarrier extends BodyCarrier {

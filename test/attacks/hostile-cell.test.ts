@@ -5,12 +5,12 @@
 import test, { type ExecutionContext } from 'ava';
 import type { InvocationPort } from '../../src/pool/host/invocation-port.js';
 import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
-import { ChunkQueue } from '../../src/protocol/chunk-queue.js';
+import { ChunkQueue } from '../../src/protocol/bodies/chunk-queue.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
-import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
+import { FrameType, HEADER_BYTES } from '../../src/protocol/frames/frame-layout.js';
+import { FrameWriter } from '../../src/protocol/frames/frame-writer.js';
 import { HostOpens, IsolateOpens, SignalKind } from '../../src/protocol/messages.js';
-import type { TransportReader } from '../../src/protocol/transport.js';
+import type { TransportReader } from '../../src/protocol/transports/transport.js';
 import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 interface Rig {

@@ -1,11 +1,11 @@
 /** Frames in any order, from a peer that says whatever it likes, while the host reads, writes and gives up its bodies. */
 import test from 'ava';
 import fc from 'fast-check';
-import { WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import type { TransportReader } from '../../src/protocol/transport.js';
+import { FrameWriter } from '../../src/protocol/frames/frame-writer.js';
+import type { TransportReader } from '../../src/protocol/transports/transport.js';
 import { SILENT_TRANSPORT } from '../protocol/silent-transport.js';
 
 /** Ids that the host has opened, that the peer has, and one of neither. */

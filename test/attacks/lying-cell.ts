@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { Control } from '../../src/pool/control.js';
 import { Channel } from '../../src/protocol/channel.js';
 import { HostOpens, SignalKind } from '../../src/protocol/messages.js';
-import { descriptorTransport } from '../../src/protocol/transport.js';
+import { descriptorTransport } from '../../src/protocol/transports/transport.js';
 
 const THREADS = 2;
 let burning = 0;

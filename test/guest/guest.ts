@@ -5,8 +5,8 @@ import { WatchBlock } from '../../src/isolate/metering/watch-block.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
 import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
-import { loopback } from '../../src/protocol/loopback.js';
 import { HostOpens, type LoadAnswer, type LoadHead } from '../../src/protocol/messages.js';
+import { loopback } from '../../src/protocol/transports/loopback.js';
 
 const LIMITS = {
   startupMs: 10_000,

@@ -10,7 +10,7 @@ import { REALM_FLAGS } from '../../src/pool/sandbox/cell-flags.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { HostOpens, type LoadHead } from '../../src/protocol/messages.js';
-import { portTransport } from '../../src/protocol/transport.js';
+import { portTransport } from '../../src/protocol/transports/transport.js';
 
 const SOURCE = Buffer.from('export default { fetch() { return new Response("fine"); } };');
 const LOAD: LoadHead = {

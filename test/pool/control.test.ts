@@ -1,7 +1,7 @@
 import test from 'ava';
 import { CONTROL_BOUNDS, flag, MAX_DETAIL_CHARACTERS, parseEnded, parseFlag } from '../../src/pool/control.js';
-import { FrameType } from '../../src/protocol/frame-layout.js';
-import { ProtocolError } from '../../src/protocol/protocol-error.js';
+import { FrameType } from '../../src/protocol/frames/frame-layout.js';
+import { ProtocolError } from '../../src/protocol/frames/protocol-error.js';
 
 test('parseFlag() reads what flag() writes, and throws for what has another length', t => {
   t.true(parseFlag(flag(true)));

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import net from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import { CONNECTION_BOUNDS } from '../../src/backend/wire/connection-bounds.js';
-import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Channel, type ChannelBounds, type ChannelOwner } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import { socketTransport, type Transport, type TransportReader } from '../../src/protocol/transport.js';
+import { FrameWriter } from '../../src/protocol/frames/frame-writer.js';
+import { socketTransport, type Transport, type TransportReader } from '../../src/protocol/transports/transport.js';
 import { wideShare } from '../host/wide-share.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 

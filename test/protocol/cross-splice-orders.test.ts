@@ -1,7 +1,7 @@
 /** Frames of a body that travel on two connections, in every order: the table at the top of cross-splice.ts, row by row, and then all of it at once. */
 import test from 'ava';
 import fc from 'fast-check';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { type Direction, ThreeProcesses, WIRES, type WireName } from './three-processes.js';
 
 /** Bytes of which each says where it stands. */

@@ -1,9 +1,9 @@
 import test from 'ava';
-import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
 import { ExchangeIo, failureText, type Pace } from '../../src/protocol/exchange-io.js';
-import { loopback } from '../../src/protocol/loopback.js';
+import { loopback } from '../../src/protocol/transports/loopback.js';
 import { EdgeError } from '../../src/quotas/errors.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));

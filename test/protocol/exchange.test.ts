@@ -1,7 +1,7 @@
 import test from 'ava';
-import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Exchange } from '../../src/protocol/exchange.js';
-import { INLINE_BODY_BYTES } from '../../src/protocol/frame-layout.js';
+import { INLINE_BODY_BYTES } from '../../src/protocol/frames/frame-layout.js';
 import { ScriptedOwner } from './scripted-owner.js';
 
 interface Rig {

@@ -1,5 +1,5 @@
 /** What frames say, one text for each, in their order. */
-import { type FrameBounds, FrameReader, type FrameSink } from '../../src/protocol/frame-reader.js';
+import { type FrameBounds, FrameReader, type FrameSink } from '../../src/protocol/frames/frame-reader.js';
 
 export interface Listening {
   readonly seen: string[];

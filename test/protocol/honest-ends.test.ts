@@ -1,10 +1,10 @@
 /** Two honest ends of a connection, whose owners do whatever they may in whatever order: neither breaks the protocol, and no byte is lost or left. */
 import test from 'ava';
 import fc from 'fast-check';
-import { WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange } from '../../src/protocol/exchange.js';
-import type { TransportReader } from '../../src/protocol/transport.js';
+import type { TransportReader } from '../../src/protocol/transports/transport.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 
 const STEPS = [

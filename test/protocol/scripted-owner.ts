@@ -4,8 +4,8 @@ import {
   type BodyOwner,
   type ExchangeListener,
   WINDOW_BYTES,
-} from '../../src/protocol/body-owner.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
+} from '../../src/protocol/bodies/body-owner.js';
+import { FrameWriter } from '../../src/protocol/frames/frame-writer.js';
 import { frameTexts } from './frame-texts.js';
 
 export class ScriptedOwner implements BodyOwner {

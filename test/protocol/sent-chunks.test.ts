@@ -1,9 +1,9 @@
 import test from 'ava';
 import { collectGarbage } from '../../src/isolate/metering/collect-garbage.js';
-import { FIRST_WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import { ExchangeIo } from '../../src/protocol/exchange-io.js';
-import type { Transport } from '../../src/protocol/transport.js';
+import type { Transport } from '../../src/protocol/transports/transport.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 
 /** Writes everything at once and keeps nothing. */

@@ -1,9 +1,9 @@
 /** Bodies that one end passes on: the other end, which has both of them, moves the bytes itself. */
 import test, { type ExecutionContext } from 'ava';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/bodies/body-owner.js';
 import { Channel } from '../../src/protocol/channel.js';
 import type { Exchange, ExchangeListener } from '../../src/protocol/exchange.js';
-import { loopback } from '../../src/protocol/loopback.js';
+import { loopback } from '../../src/protocol/transports/loopback.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 

@@ -3,11 +3,11 @@
  * decides which frame comes first.
  */
 import { BodyPipe, type PipeSource, type PipeTarget } from '../../src/isolate/body-pipe.js';
+import { CrossSplices } from '../../src/protocol/bodies/cross-splice.js';
 import { Channel, type ChannelOwner } from '../../src/protocol/channel.js';
-import { CrossSplices } from '../../src/protocol/cross-splice.js';
 import type { Exchange, ExchangeListener } from '../../src/protocol/exchange.js';
 import { SignalKind } from '../../src/protocol/messages.js';
-import type { TransportReader } from '../../src/protocol/transport.js';
+import type { TransportReader } from '../../src/protocol/transports/transport.js';
 import { SILENT_TRANSPORT } from './silent-transport.js';
 
 /** The side that opens the exchange of the source: the process that sends, or the isolate, to whose call it is the answer. */

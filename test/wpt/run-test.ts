@@ -4,7 +4,7 @@ import type { Egress } from '../../src/bindings/egress/egress.js';
 import { WatchBlock } from '../../src/isolate/metering/watch-block.js';
 import { IsolateHandle } from '../../src/pool/host/isolate-handle.js';
 import { HostOpens } from '../../src/protocol/messages.js';
-import { portTransport } from '../../src/protocol/transport.js';
+import { portTransport } from '../../src/protocol/transports/transport.js';
 import type { RunResult } from './program.js';
 import { answerCall, createWorld } from './server.js';
 

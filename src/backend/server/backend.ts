@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { AccountDirectories, BindingBase } from '../../bindings/binding.js';
 import { type BindingRegistry, REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';
-import { socketTransport } from '../../protocol/transport.js';
+import { socketTransport } from '../../protocol/transports/transport.js';
 import { accountWork, type CallWork } from '../../quotas/host/call-work.js';
 import { HostBudget, type HostShare, type HostShareLimits } from '../../quotas/host/host-share.js';
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';

@@ -4,7 +4,7 @@
  * are small from 16 MiB on (protocol/channel.ts), so a client costs 64 KiB.
  */
 import type { ChannelBounds } from '../../protocol/channel.js';
-import { TRUSTED_BOUNDS } from '../../protocol/frame-reader.js';
+import { TRUSTED_BOUNDS } from '../../protocol/frames/frame-reader.js';
 
 export const CONNECTION_BOUNDS: ChannelBounds = {
   frames: TRUSTED_BOUNDS,

@@ -2,7 +2,7 @@
  * A value as the head and the body of an exchange. The text of a value is the head; one that is long goes before its bytes, with its length as
  * the head, because a head is held until it is whole.
  */
-import { asBuffer } from '../../protocol/buffer-views.js';
+import { asBuffer } from '../../protocol/frames/buffer-views.js';
 import type { BindingErrors } from './errors.js';
 import { decodeValue, type EncodedValue, encodeValue } from './values.js';
 

@@ -3,7 +3,7 @@
  * text: their length is, and they follow it, in the order in which they stand in the text.
  */
 import { REGISTRY } from '../../bindings/registry.js';
-import { asBuffer } from '../../protocol/buffer-views.js';
+import { asBuffer } from '../../protocol/frames/buffer-views.js';
 import { objectFrom } from '../../quotas/host/chosen-names.js';
 import { type BindingErrors, decodeError, encodeError } from './errors.js';
 

@@ -6,7 +6,7 @@ import { ServicesProcess } from '../../backend/spawn/backend-process.js';
 import { CONNECTION_BOUNDS } from '../../backend/wire/connection-bounds.js';
 import { leave } from '../../backend/wire/outgoing-call.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
-import { socketTransport } from '../../protocol/transport.js';
+import { socketTransport } from '../../protocol/transports/transport.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { EdgeError } from '../../quotas/errors.js';
 

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Algorithms } from '../../names/zone-compression.js';
-import { INLINE_BODY_BYTES } from '../../protocol/frame-layout.js';
+import { INLINE_BODY_BYTES } from '../../protocol/frames/frame-layout.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/requests/admission.js';

@@ -5,7 +5,7 @@ import { answerCall } from '../../backend/calls/answer-call.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
+import { ProtocolError } from '../../protocol/frames/protocol-error.js';
 import { detached } from '../../quotas/guarded.js';
 import { ServiceId } from '../../quotas/service-calls.js';
 import { beginWrite, type ObjectWrite } from './object-writes.js';

@@ -1,7 +1,7 @@
 /** Begins the events in which timers of stateful objects run, as the isolate asks for them. Everything in what it says was written by it. */
 import { isIdOf } from '../../bindings/objects/object-id.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
+import { ProtocolError } from '../../protocol/frames/protocol-error.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 

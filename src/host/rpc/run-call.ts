@@ -2,7 +2,7 @@
 
 import { PIECE_BYTES } from '../../bindings/bodies/in-pieces.js';
 import type { CallChain, Cancellation, FetchChain, ServiceBody } from '../../bindings/service.js';
-import { asBuffer } from '../../protocol/buffer-views.js';
+import { asBuffer } from '../../protocol/frames/buffer-views.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { BodyCounter } from '../../quotas/requests/request-checks.js';
 import { ReadBody } from '../ingress/read-body.js';

@@ -6,11 +6,12 @@
  *     another one under way --the connection ends--> failed
  *     a call of later --> made on the next one
  */
-import { carriedTransport } from '../../protocol/carried-transport.js';
+
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { IsolateOpens, SERVICES_LOST_REASON } from '../../protocol/messages.js';
-import type { Transport } from '../../protocol/transport.js';
+import { carriedTransport } from '../../protocol/transports/carried-transport.js';
+import type { Transport } from '../../protocol/transports/transport.js';
 import type { CallLine, GuestExchange } from '../guest-exchange.js';
 
 export interface ServicesLineParts {

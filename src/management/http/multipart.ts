@@ -4,7 +4,7 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc7578 and, for the escapes of names, https://html.spec.whatwg.org/#multipart-form-data
  */
-import { asBuffer } from '../../protocol/buffer-views.js';
+import { asBuffer } from '../../protocol/frames/buffer-views.js';
 import { ApiError } from './envelope.js';
 import type { Slices } from './slices.js';
 

@@ -4,7 +4,7 @@
  */
 import process from 'node:process';
 import { Channel } from '../../protocol/channel.js';
-import { descriptorTransport } from '../../protocol/transport.js';
+import { descriptorTransport } from '../../protocol/transports/transport.js';
 import { type CellSettings, Control, flag, MAX_DETAIL_CHARACTERS, parseStart } from '../control.js';
 import { ThreadPool } from './thread-pool.js';
 import { ThreadPriority } from './thread-priority.js';

@@ -3,7 +3,7 @@
  * threads of the host process for trusted code (thread-cell.ts).
  */
 import type { Socket } from 'node:net';
-import type { Transport } from '../../protocol/transport.js';
+import type { Transport } from '../../protocol/transports/transport.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { LeaseEnd } from '../cell/thread-pool.js';
 import type { CellReader } from './cell-usage/cell-watch.js';

@@ -1,8 +1,8 @@
 /** The messages of an isolate about one of its invocations, checked: an isolate may be compromised. */
 import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
+import { ProtocolError } from '../../protocol/frames/protocol-error.js';
 import { type HandlerFailure, QUEUE_WORD_BYTES, SignalKind } from '../../protocol/messages.js';
 import { decodeReading } from '../../protocol/pong.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
 import type { LossReason, LossUsage } from './isolate-loss.js';
 import { parseHandlerFailure } from './isolate-messages.js';
 

@@ -4,8 +4,9 @@
  */
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
+import { ISOLATE_BOUNDS } from '../../protocol/frames/isolate-bounds.js';
+import { ProtocolError } from '../../protocol/frames/protocol-error.js';
 import { IdTable } from '../../protocol/id-table.js';
-import { ISOLATE_BOUNDS } from '../../protocol/isolate-bounds.js';
 import {
   type HostOpens,
   IsolateOpens,
@@ -15,7 +16,6 @@ import {
   SignalKind,
 } from '../../protocol/messages.js';
 import { meteredKind } from '../../protocol/metered-kind.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
 import { guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { LeaseConnection } from './cell.js';

@@ -1,5 +1,6 @@
 /** Parses the messages of an isolate. An isolate may be compromised: every field is checked. */
 
+import { ProtocolError } from '../../protocol/frames/protocol-error.js';
 import {
   HANDLERS,
   HAS_OBJECTS,
@@ -7,7 +8,6 @@ import {
   type LoadAnswer,
   type ScriptFailure,
 } from '../../protocol/messages.js';
-import { ProtocolError } from '../../protocol/protocol-error.js';
 import { isObject } from '../../quotas/schema/describe.js';
 import { printable } from './printable.js';
 

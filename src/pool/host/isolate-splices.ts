@@ -1,7 +1,7 @@
 /** Bodies that an isolate passes on between this process and the services. An invocation whose answer is such a body ends when the answer has. */
-import { CrossSplices } from '../../protocol/cross-splice.js';
+import { CrossSplices } from '../../protocol/bodies/cross-splice.js';
 import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
-import { asProtocolError } from '../../protocol/protocol-error.js';
+import { asProtocolError } from '../../protocol/frames/protocol-error.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 

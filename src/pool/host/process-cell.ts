@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
-import { socketTransport } from '../../protocol/transport.js';
+import { socketTransport } from '../../protocol/transports/transport.js';
 import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from '../control.js';

@@ -1,6 +1,6 @@
 /** Isolates in threads of the host process itself, for trusted code: the same contract as a process cell, but some memory bombs abort the application. */
 import { MessageChannel } from 'node:worker_threads';
-import { newNotices, noticingPortTransport } from '../../protocol/blocking-transport.js';
+import { newNotices, noticingPortTransport } from '../../protocol/transports/blocking-transport.js';
 import { detached } from '../../quotas/guarded.js';
 import { ThreadPool } from '../cell/thread-pool.js';
 import { REALM_FLAGS } from '../sandbox/cell-flags.js';

@@ -7,7 +7,7 @@ import { REGISTRY } from '../../../src/bindings/registry.js';
 import type { Service, ServiceCall } from '../../../src/bindings/service.js';
 import { Channel, type ChannelOwner } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
-import { loopback } from '../../../src/protocol/loopback.js';
+import { loopback } from '../../../src/protocol/transports/loopback.js';
 import { LimitWarnings } from '../../../src/quotas/limit-warnings.js';
 import { PLANS } from '../../../src/quotas/limits.js';
 import { type LimitOverrides, resolveLimits } from '../../../src/quotas/resolve-limits.js';

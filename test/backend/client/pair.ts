@@ -8,8 +8,8 @@ import { CONNECTION_BOUNDS } from '../../../src/backend/wire/connection-bounds.j
 import { BUCKET_CONTRACT } from '../../../src/bindings/bucket/contract.js';
 import type { BucketDirectory } from '../../../src/bindings/bucket/engine.js';
 import { Channel, type ChannelOwner } from '../../../src/protocol/channel.js';
-import { loopback } from '../../../src/protocol/loopback.js';
-import { socketTransport, type Transport } from '../../../src/protocol/transport.js';
+import { loopback } from '../../../src/protocol/transports/loopback.js';
+import { socketTransport, type Transport } from '../../../src/protocol/transports/transport.js';
 
 export interface ServedChannel {
   readonly channel: Channel;

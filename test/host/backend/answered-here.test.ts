@@ -4,7 +4,7 @@ import { ServicesOpens } from '../../../src/backend/wire/messages.js';
 import { AnsweredHere } from '../../../src/host/backend/answered-here.js';
 import type { RemoteFunction } from '../../../src/host/backend/remote-function.js';
 import { Channel } from '../../../src/protocol/channel.js';
-import { loopback } from '../../../src/protocol/loopback.js';
+import { loopback } from '../../../src/protocol/transports/loopback.js';
 import type { HostShare } from '../../../src/quotas/host/host-share.js';
 
 const NOTHING = { onOpen() {}, onSignal() {}, onClose() {} };

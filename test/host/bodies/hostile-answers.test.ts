@@ -6,7 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { fetchThrough } from '../../../src/host/ingress/fetch-adapter.js';
 import { fetchInput } from '../../../src/host/ingress/fetch-input.js';
 import { createListener } from '../../../src/host/ingress/listener.js';
-import type { FrameWriter } from '../../../src/protocol/frame-writer.js';
+import type { FrameWriter } from '../../../src/protocol/frames/frame-writer.js';
 import { hostileIsolate } from './hostile-isolate.js';
 
 type Answer = (writer: FrameWriter, id: number) => void;

@@ -7,10 +7,10 @@ import { FunctionRunner } from '../../../src/host/invocation/function-runner.js'
 import type { InvocationContext } from '../../../src/host/invocation/invocation-context.js';
 import { IsolateCache } from '../../../src/pool/host/isolate-cache.js';
 import { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
-import { FrameReader } from '../../../src/protocol/frame-reader.js';
-import { FrameWriter } from '../../../src/protocol/frame-writer.js';
+import { FrameReader } from '../../../src/protocol/frames/frame-reader.js';
+import { FrameWriter } from '../../../src/protocol/frames/frame-writer.js';
 import { HostOpens, SignalKind } from '../../../src/protocol/messages.js';
-import type { TransportReader } from '../../../src/protocol/transport.js';
+import type { TransportReader } from '../../../src/protocol/transports/transport.js';
 import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
 import { LOAD_HEAD } from '../../pool/host/fake-isolate.js';
 import { SILENT_TRANSPORT } from '../../protocol/silent-transport.js';

@@ -7,7 +7,7 @@ import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import type { EdgeFunction, EdgeHost, EdgeHostOptions } from '../../../src/index.js';
 import { IsolateSplices } from '../../../src/pool/host/isolate-splices.js';
-import { FIRST_WINDOW_BYTES, WIDE_WINDOW_BYTES } from '../../../src/protocol/body-owner.js';
+import { FIRST_WINDOW_BYTES, WIDE_WINDOW_BYTES } from '../../../src/protocol/bodies/body-owner.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import { handler, newHost } from '../new-host.js';
 

@@ -7,11 +7,11 @@ import { HeldWork } from '../../../src/isolate/held-work.js';
 import { ServicesLine } from '../../../src/isolate/invocations/services-line.js';
 import { Ev } from '../../../src/isolate/ops/table.js';
 import { TurnQueue } from '../../../src/isolate/turns.js';
-import { carriedTransport } from '../../../src/protocol/carried-transport.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
 import { IsolateOpens, REPEATED_CALL } from '../../../src/protocol/messages.js';
-import { portTransport, type Transport } from '../../../src/protocol/transport.js';
+import { carriedTransport } from '../../../src/protocol/transports/carried-transport.js';
+import { portTransport, type Transport } from '../../../src/protocol/transports/transport.js';
 
 const SERVICE = 3;
 const INVOCATION = 2;

@@ -2,9 +2,9 @@
 
 import type { InvocationPort } from '../../../src/pool/host/invocation-port.js';
 import { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
-import { FrameWriter } from '../../../src/protocol/frame-writer.js';
+import { FrameWriter } from '../../../src/protocol/frames/frame-writer.js';
 import { HostOpens, type LoadHead, SignalKind } from '../../../src/protocol/messages.js';
-import type { TransportReader } from '../../../src/protocol/transport.js';
+import type { TransportReader } from '../../../src/protocol/transports/transport.js';
 import { SILENT_TRANSPORT } from '../../protocol/silent-transport.js';
 
 export const IGNORES_ALL: InvocationPort = {

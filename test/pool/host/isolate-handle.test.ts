@@ -5,8 +5,8 @@ import type { IsolateHandle } from '../../../src/pool/host/isolate-handle.js';
 import { IsolateGone } from '../../../src/pool/host/isolate-loss.js';
 import { Channel } from '../../../src/protocol/channel.js';
 import type { Exchange } from '../../../src/protocol/exchange.js';
-import { loopback } from '../../../src/protocol/loopback.js';
 import { HostOpens, SignalKind } from '../../../src/protocol/messages.js';
+import { loopback } from '../../../src/protocol/transports/loopback.js';
 import { fakeIsolate, IGNORES_ALL, LOAD_HEAD } from './fake-isolate.js';
 
 /** Timers of this process: waiting for a reason is one. */

@@ -2,7 +2,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { parseHandlerFailure, parseLoadAnswer, parseUsage } from '../../../src/pool/host/isolate-messages.js';
-import { ProtocolError } from '../../../src/protocol/protocol-error.js';
+import { ProtocolError } from '../../../src/protocol/frames/protocol-error.js';
 
 test('parseLoadAnswer() takes the handlers that there are, in their own order, once each', t => {
   const answer = { kind: 'loaded', handlers: ['queue', 'fetch', 'fetch', 'toString', 1, null], startupTimeMs: 2.5 };

@@ -1,6 +1,6 @@
 /** One end of a connection: it writes far more than a connection holds, and stands still until it has read what the other end sends meanwhile. */
 import process from 'node:process';
-import { blockingDescriptorTransport } from '../../../src/protocol/blocking-transport.js';
+import { blockingDescriptorTransport } from '../../../src/protocol/transports/blocking-transport.js';
 
 const [written = 0, expected = 0] = process.argv.slice(2).map(Number);
 const transport = blockingDescriptorTransport(3, () => {});

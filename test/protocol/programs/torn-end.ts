@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import process from 'node:process';
-import { blockingDescriptorTransport } from '../../../src/protocol/blocking-transport.js';
+import { blockingDescriptorTransport } from '../../../src/protocol/transports/blocking-transport.js';
 
 const transport = blockingDescriptorTransport(3, () => process.exit(70));
 transport.start({ onRead: () => {}, onClose: () => process.exit(0), onDrain: () => {} });

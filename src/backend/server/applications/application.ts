@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Channel, type ChannelOwner } from '../../../protocol/channel.js';
 import type { Exchange } from '../../../protocol/exchange.js';
 import { ExchangeIo, failureText } from '../../../protocol/exchange-io.js';
-import type { Transport } from '../../../protocol/transport.js';
+import type { Transport } from '../../../protocol/transports/transport.js';
 import { detached } from '../../../quotas/guarded.js';
 import { changesText, type MissedChanges, type ToldChange } from '../../wire/account-changes.js';
 import { CONNECTION_BOUNDS } from '../../wire/connection-bounds.js';

@@ -9,15 +9,16 @@
  * Calls are answered in the order in which they come, whichever invocations they belong to: those behind a call that is held wait for it. Messages and
  * writes of a stateful object are made by different invocations, and rely on it.
  */
+
+import { CrossSplices } from '../../../protocol/bodies/cross-splice.js';
 import { Channel, type ChannelOwner } from '../../../protocol/channel.js';
-import { CrossSplices } from '../../../protocol/cross-splice.js';
 import type { Exchange, ExchangeListener } from '../../../protocol/exchange.js';
+import { ISOLATE_BOUNDS } from '../../../protocol/frames/isolate-bounds.js';
+import { asProtocolError, ProtocolError } from '../../../protocol/frames/protocol-error.js';
 import { IdTable } from '../../../protocol/id-table.js';
-import { ISOLATE_BOUNDS } from '../../../protocol/isolate-bounds.js';
 import { SignalKind } from '../../../protocol/messages.js';
 import { decodeReading } from '../../../protocol/pong.js';
-import { asProtocolError, ProtocolError } from '../../../protocol/protocol-error.js';
-import type { Transport } from '../../../protocol/transport.js';
+import type { Transport } from '../../../protocol/transports/transport.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import type { SubrequestMeter } from '../../../quotas/subrequest-meter.js';

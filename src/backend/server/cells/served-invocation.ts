@@ -3,8 +3,8 @@
 import { methodOf } from '../../../bindings/binding.js';
 import type { CallOrigin } from '../../../bindings/service.js';
 import type { Exchange } from '../../../protocol/exchange.js';
+import { ProtocolError } from '../../../protocol/frames/protocol-error.js';
 import { REPEATED_CALL, SERVICES_LOST_REASON } from '../../../protocol/messages.js';
-import { ProtocolError } from '../../../protocol/protocol-error.js';
 import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';

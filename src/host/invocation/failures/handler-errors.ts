@@ -1,7 +1,7 @@
 /** The errors of a function's own actions: exceptions of its handler, and invalid answers. */
 
 import { MAX_REPLY_HEAD_CHARACTERS } from '../../../isolate/ops/table.js';
-import { isWrongLength } from '../../../protocol/incoming-body.js';
+import { isWrongLength } from '../../../protocol/bodies/incoming-body.js';
 import { type HandlerFailure, STALLED_REASON } from '../../../protocol/messages.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import type { InvocationKind } from '../../../quotas/limits.js';

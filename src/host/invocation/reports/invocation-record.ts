@@ -1,8 +1,8 @@
 /** The facts about one invocation for its event, its trace and its log. Most of them are collected when there is something to record. */
 
 import type { CallTotals } from '../../../backend/calls/call-totals.js';
+import { ProtocolError } from '../../../protocol/frames/protocol-error.js';
 import type { HandlerFailure } from '../../../protocol/messages.js';
-import { ProtocolError } from '../../../protocol/protocol-error.js';
 import type { EdgeError } from '../../../quotas/errors.js';
 import { LimitWarnings } from '../../../quotas/limit-warnings.js';
 import type { InvocationKind } from '../../../quotas/limits.js';

@@ -6,8 +6,8 @@ import type { BindingDefinition } from '../../../../src/bindings/binding.js';
 import type { Service } from '../../../../src/bindings/service.js';
 import { Channel } from '../../../../src/protocol/channel.js';
 import type { Exchange } from '../../../../src/protocol/exchange.js';
-import { loopback } from '../../../../src/protocol/loopback.js';
 import { SignalKind } from '../../../../src/protocol/messages.js';
+import { loopback } from '../../../../src/protocol/transports/loopback.js';
 import { resolveLimits } from '../../../../src/quotas/resolve-limits.js';
 
 const SERVICE = 9;

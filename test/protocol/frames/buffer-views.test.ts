@@ -1,5 +1,5 @@
 import test from 'ava';
-import { asBuffer, ownView } from '../../src/protocol/buffer-views.js';
+import { asBuffer, ownView } from '../../../src/protocol/frames/buffer-views.js';
 
 test('ownView() answers the view itself while that is half of its buffer or more', t => {
   const whole = Buffer.allocUnsafeSlow(10);

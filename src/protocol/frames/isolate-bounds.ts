@@ -2,7 +2,7 @@
  * The bounds of the frames that the host accepts from an isolate: for each type as much as an honest one needs. No part of a frame is
  * decoded or parsed before its length has been compared with these, since a megabyte of JSON can cost a second.
  */
-import { MAX_CALL_HEAD_BYTES } from '../quotas/service-calls.js';
+import { MAX_CALL_HEAD_BYTES } from '../../quotas/service-calls.js';
 import { FrameType } from './frame-layout.js';
 import type { FrameBounds } from './frame-reader.js';
 

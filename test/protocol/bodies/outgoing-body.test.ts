@@ -1,9 +1,9 @@
 import test from 'ava';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
-import { MAX_DATA_BYTES } from '../../src/protocol/frame-layout.js';
-import { OutgoingBody } from '../../src/protocol/outgoing-body.js';
-import { Splice } from '../../src/protocol/splice.js';
-import { ScriptedOwner } from './scripted-owner.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/protocol/bodies/body-owner.js';
+import { OutgoingBody } from '../../../src/protocol/bodies/outgoing-body.js';
+import { Splice } from '../../../src/protocol/bodies/splice.js';
+import { MAX_DATA_BYTES } from '../../../src/protocol/frames/frame-layout.js';
+import { ScriptedOwner } from '../scripted-owner.js';
 
 interface Rig {
   readonly owner: ScriptedOwner;

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
-import { IncomingBody } from '../../src/protocol/incoming-body.js';
-import { Splice } from '../../src/protocol/splice.js';
-import { ScriptedOwner } from './scripted-owner.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/protocol/bodies/body-owner.js';
+import { IncomingBody } from '../../../src/protocol/bodies/incoming-body.js';
+import { Splice } from '../../../src/protocol/bodies/splice.js';
+import { ScriptedOwner } from '../scripted-owner.js';
 
 const HALF = FIRST_WINDOW_BYTES / 2;
 

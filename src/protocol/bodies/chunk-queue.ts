@@ -1,5 +1,5 @@
 /** The chunks of a body that have arrived and have not been read. */
-import { ownView } from './buffer-views.js';
+import { ownView } from '../frames/buffer-views.js';
 
 /** A chunk that is this small is gathered with others. */
 const COPY_BELOW_BYTES = 16 * 1024;

@@ -10,10 +10,11 @@
  * `supply` says how the bytes of an open body come. One that is forwarded comes as data until it would be given credit; then the peer is asked
  * to hold the rest back, so that it can be spliced there. Everything else that a peer might send is a ProtocolError.
  */
+
+import { asBuffer } from '../frames/buffer-views.js';
+import { ProtocolError } from '../frames/protocol-error.js';
 import { type BodyOwner, FIRST_WINDOW_BYTES } from './body-owner.js';
-import { asBuffer } from './buffer-views.js';
 import { ChunkQueue } from './chunk-queue.js';
-import { ProtocolError } from './protocol-error.js';
 import type { Splice, SpliceTarget } from './splice.js';
 
 type State = 'open' | 'ended' | 'stopped';

@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { HEADER_BYTES, MAX_DATA_BYTES } from '../../src/protocol/frame-layout.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import { frameTexts, listening } from './frame-texts.js';
+import { HEADER_BYTES, MAX_DATA_BYTES } from '../../../src/protocol/frames/frame-layout.js';
+import { FrameWriter } from '../../../src/protocol/frames/frame-writer.js';
+import { frameTexts, listening } from '../frame-texts.js';
 
 const KIBIBYTE = 1024;
 const kibibytes = (count: number, fill = 1): Buffer => Buffer.alloc(count * KIBIBYTE, fill);

@@ -1,11 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { FrameType, HEADER_BYTES, MAX_DATA_BYTES } from '../../src/protocol/frame-layout.js';
-import { type FrameBounds, TRUSTED_BOUNDS } from '../../src/protocol/frame-reader.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import { ISOLATE_BOUNDS } from '../../src/protocol/isolate-bounds.js';
-import { MAX_CALL_HEAD_BYTES } from '../../src/quotas/service-calls.js';
-import { listening } from './frame-texts.js';
+import { FrameType, HEADER_BYTES, MAX_DATA_BYTES } from '../../../src/protocol/frames/frame-layout.js';
+import { type FrameBounds, TRUSTED_BOUNDS } from '../../../src/protocol/frames/frame-reader.js';
+import { FrameWriter } from '../../../src/protocol/frames/frame-writer.js';
+import { ISOLATE_BOUNDS } from '../../../src/protocol/frames/isolate-bounds.js';
+import { MAX_CALL_HEAD_BYTES } from '../../../src/quotas/service-calls.js';
+import { listening } from '../frame-texts.js';
 
 /** A frame as an attacker would write it. */
 function frame(type: number, payload: Buffer, length = payload.length, id = 2): Buffer {

@@ -1,10 +1,10 @@
 import test from 'ava';
-import { FrameType, HEADER_BYTES } from '../../src/protocol/frame-layout.js';
-import { TRUSTED_BOUNDS } from '../../src/protocol/frame-reader.js';
-import { GatedReader } from '../../src/protocol/gated-reader.js';
-import type { HostShare } from '../../src/quotas/host/host-share.js';
-import { listening } from './frame-texts.js';
-import { SILENT_TRANSPORT } from './silent-transport.js';
+import { FrameType, HEADER_BYTES } from '../../../src/protocol/frames/frame-layout.js';
+import { TRUSTED_BOUNDS } from '../../../src/protocol/frames/frame-reader.js';
+import { GatedReader } from '../../../src/protocol/frames/gated-reader.js';
+import type { HostShare } from '../../../src/quotas/host/host-share.js';
+import { listening } from '../frame-texts.js';
+import { SILENT_TRANSPORT } from '../silent-transport.js';
 
 const nextRound = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 

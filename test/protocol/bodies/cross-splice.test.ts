@@ -1,10 +1,10 @@
 /** Bodies that an isolate passes on between two processes: neither end trusts what the isolate says of them. */
 import test from 'ava';
-import { Channel } from '../../src/protocol/channel.js';
-import { CrossSplices } from '../../src/protocol/cross-splice.js';
-import type { Exchange, ExchangeListener } from '../../src/protocol/exchange.js';
-import { loopback } from '../../src/protocol/loopback.js';
-import { ProtocolError } from '../../src/protocol/protocol-error.js';
+import { CrossSplices } from '../../../src/protocol/bodies/cross-splice.js';
+import { Channel } from '../../../src/protocol/channel.js';
+import type { Exchange, ExchangeListener } from '../../../src/protocol/exchange.js';
+import { ProtocolError } from '../../../src/protocol/frames/protocol-error.js';
+import { loopback } from '../../../src/protocol/transports/loopback.js';
 
 const LISTENER: ExchangeListener = {
   onReply() {},

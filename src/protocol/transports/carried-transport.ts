@@ -1,5 +1,5 @@
 /** A connection whose bytes are the bodies of an exchange of another connection. */
-import type { Exchange } from './exchange.js';
+import type { Exchange } from '../exchange.js';
 import type { Transport, TransportReader } from './transport.js';
 
 const READ_BYTES = 64 * 1024;

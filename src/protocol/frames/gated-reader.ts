@@ -5,9 +5,9 @@
  *     reading --the account may not be read, or there are many frames at once--> waiting --all that waits is read--> reading
  *     reading, waiting --close()--> closed
  */
-import type { HostShare } from '../quotas/host/host-share.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { Transport } from '../transports/transport.js';
 import type { FrameReader } from './frame-reader.js';
-import type { Transport } from './transport.js';
 
 type State = 'reading' | 'waiting' | 'closed';
 

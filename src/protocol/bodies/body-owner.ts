@@ -1,5 +1,5 @@
 /** The parts of an exchange and of its channel that its two bodies use, and the sizes of their credit windows. */
-import type { FrameWriter } from './frame-writer.js';
+import type { FrameWriter } from '../frames/frame-writer.js';
 
 /** The most bytes of one body that may be in flight before its reader has taken any: many clients that read nothing hold little. */
 export const FIRST_WINDOW_BYTES = 64 * 1024;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { ChunkQueue } from '../../src/protocol/chunk-queue.js';
+import { ChunkQueue } from '../../../src/protocol/bodies/chunk-queue.js';
 
 const KIBIBYTE = 1024;
 

@@ -15,10 +15,10 @@
  *     the call itself         the exchange opens             Either comes first: `mayOpen` says that the call may still come.
  *     SpliceTo, End           the connection is lost         The body fails: an exchange that has not come by then never comes.
  */
-import type { HostShare } from '../quotas/host/host-share.js';
-import type { Exchange, ExchangeListener } from './exchange.js';
-import { SERVICES_LOST_REASON } from './messages.js';
-import { ProtocolError } from './protocol-error.js';
+import type { HostShare } from '../../quotas/host/host-share.js';
+import type { Exchange, ExchangeListener } from '../exchange.js';
+import { ProtocolError } from '../frames/protocol-error.js';
+import { SERVICES_LOST_REASON } from '../messages.js';
 import type { Splice, SpliceSource, SpliceTarget } from './splice.js';
 
 /** Takes the rest of an outgoing body to the other process. */

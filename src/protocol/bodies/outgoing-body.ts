@@ -10,9 +10,10 @@
  * `route` says where the bytes go: as data to the peer; nowhere, until the peer says where; or to the incoming body of another exchange of
  * this connection. Everything else that a peer might send is a ProtocolError.
  */
+
+import { MAX_DATA_BYTES } from '../frames/frame-layout.js';
+import { ProtocolError } from '../frames/protocol-error.js';
 import { type BodyOwner, FIRST_WINDOW_BYTES } from './body-owner.js';
-import { MAX_DATA_BYTES } from './frame-layout.js';
-import { ProtocolError } from './protocol-error.js';
 import type { Splice, SpliceSource } from './splice.js';
 
 type State = 'open' | 'ending' | 'over';

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
-import { exitDetail, TORN_EXIT } from '../../src/isolate/exit-codes.js';
-import { Channel } from '../../src/protocol/channel.js';
-import type { Exchange } from '../../src/protocol/exchange.js';
-import { FrameWriter } from '../../src/protocol/frame-writer.js';
-import type { TransportReader } from '../../src/protocol/transport.js';
-import { onLinux } from '../needs.js';
-import { SILENT_TRANSPORT } from './silent-transport.js';
+import { exitDetail, TORN_EXIT } from '../../../src/isolate/exit-codes.js';
+import { Channel } from '../../../src/protocol/channel.js';
+import type { Exchange } from '../../../src/protocol/exchange.js';
+import { FrameWriter } from '../../../src/protocol/frames/frame-writer.js';
+import type { TransportReader } from '../../../src/protocol/transports/transport.js';
+import { onLinux } from '../../needs.js';
+import { SILENT_TRANSPORT } from '../silent-transport.js';
 
 const SENT = 3_000_000;
 const ANSWERED = 1_000_000;
@@ -16,7 +16,7 @@ const ANSWERED = 1_000_000;
 onLinux(
   'an end that stands still reads while it writes to one that reads late, and nothing is lost or out of order',
   async t => {
-    const program = fileURLToPath(new URL('./programs/blocking-end.js', import.meta.url));
+    const program = fileURLToPath(new URL('../programs/blocking-end.js', import.meta.url));
     const child = spawn(process.execPath, [program, `${SENT}`, `${ANSWERED}`], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     });
@@ -124,7 +124,7 @@ test('Channel.block() returns when the connection ends', t => {
 onLinux(
   'an end whose writing is broken off by the end of its stack is told so, and does not take the connection for closed',
   async t => {
-    const program = fileURLToPath(new URL('./programs/torn-end.js', import.meta.url));
+    const program = fileURLToPath(new URL('../programs/torn-end.js', import.meta.url));
     const child = spawn(process.execPath, [program], { stdio: ['ignore', 'inherit', 'inherit', 'pipe'] });
     const exited = new Promise(resolve => child.once('exit', resolve));
     child.stdio[3]?.on('error', () => {});

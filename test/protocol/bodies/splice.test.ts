@@ -1,9 +1,9 @@
 import test from 'ava';
-import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../src/protocol/body-owner.js';
-import { IncomingBody } from '../../src/protocol/incoming-body.js';
-import { OutgoingBody } from '../../src/protocol/outgoing-body.js';
-import { Splice } from '../../src/protocol/splice.js';
-import { ScriptedOwner } from './scripted-owner.js';
+import { FIRST_WINDOW_BYTES, WINDOW_BYTES } from '../../../src/protocol/bodies/body-owner.js';
+import { IncomingBody } from '../../../src/protocol/bodies/incoming-body.js';
+import { OutgoingBody } from '../../../src/protocol/bodies/outgoing-body.js';
+import { Splice } from '../../../src/protocol/bodies/splice.js';
+import { ScriptedOwner } from '../scripted-owner.js';
 
 test('giveCredit() says that the source is sending inside deliver(), and at no other time', t => {
   const credits: [number, boolean][] = [];
