@@ -1,12 +1,12 @@
-// The direction of imports: cli > host > management > shapes > names > s3 > pool > isolate > backend > protocol > bindings > sqlite > usage > storage > quotas. An import may
+// The direction of imports: cli > host > management > config-schema > hostnames > s3 > pool > isolate > backend > protocol > bindings > sqlite > usage > storage > quotas. An import may
 // skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
 const LAYERS = [
   'cli',
   'host',
   'management',
-  'shapes',
-  'names',
+  'config-schema',
+  'hostnames',
   's3',
   'pool',
   'isolate',

@@ -38,6 +38,8 @@ export {
   type AuditOptions,
   auditRequests,
 } from './cli/deprecation-check/requests.js';
+export type { QueueConsumerOptions } from './config-schema/consumer-shapes.js';
+export type { CronMissed, CronOptions, CronOverlap } from './config-schema/cron-trigger.js';
 export type { Account, AccountInfo } from './host/account.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
@@ -96,8 +98,6 @@ export type { LimitWarning } from './quotas/limit-warnings.js';
 export type { InvocationKind, Plan, ZonePlan } from './quotas/limits.js';
 export { ABUSE_RULE_ID, type AbuseEvent } from './quotas/requests/abuse-guard.js';
 export type { LimitOverrides } from './quotas/resolve-limits.js';
-export type { QueueConsumerOptions } from './shapes/consumer-shapes.js';
-export type { CronMissed, CronOptions, CronOverlap } from './shapes/cron-trigger.js';
 export type { StoredSum } from './storage/accounts/account-sum.js';
 export type { RecountedSum } from './storage/accounts/account-sums.js';
 export type { CheckProgress, DamagedPart, StorageCheck } from './storage/repair/check-storage.js';

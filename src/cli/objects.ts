@@ -1,6 +1,6 @@
 /** `edgehost objects list`: what the stateful objects of an account have stored, from the management API of a host. */
 import { isObject } from '../quotas/schema/describe.js';
-import { accountUrl, ask, TOKEN, tokenOf, urlBelow } from './management/account-api.js';
+import { accountUrl, ask, TOKEN, tokenOf, urlBelow } from './account-api.js';
 import type { Syntax } from './terminal/arguments.js';
 import { CommandError, type CommandIo, command } from './terminal/command.js';
 

@@ -1,6 +1,6 @@
 /** `edgehost tail`: what happens in an account, from the management API of a host. */
 
-import { accountUrl, ask, TOKEN, tokenOf, urlBelow } from './management/account-api.js';
+import { accountUrl, ask, TOKEN, tokenOf, urlBelow } from './account-api.js';
 import { readEvents, type ServerSentEvent } from './tail/server-sent-events.js';
 import { lineOf } from './tail/trace-text.js';
 import type { Syntax } from './terminal/arguments.js';

@@ -2,8 +2,9 @@
  * Sends bodies of this realm to the host: small ones whole, in one op with their head, and others in chunks as fast as the other side takes
  * them. Calls and answers use the same rule, which is in this file.
  */
-import { failCall } from './calls.ts';
+
 import { HostBody, HostSink } from './host-body.ts';
+import { failCall } from './open-calls.ts';
 import { mayLeave } from './output-gate.ts';
 import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials.ts';
 import { isUint8Array } from './web/base/buffers.ts';

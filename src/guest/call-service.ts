@@ -8,7 +8,7 @@ import { Op } from '../isolate/ops/table.ts';
 import type { ServiceId } from '../quotas/service-calls.ts';
 import { type BodyToSend, goesWhole, outgoingLength, sendBody } from './body-out.ts';
 import { opString, takeBytes } from './bridge.ts';
-import { type CallListener, type GuestServiceCall, openCall } from './calls.ts';
+import { type CallListener, type GuestServiceCall, openCall } from './open-calls.ts';
 import { ErrorCtor, stringIndexOf, stringSlice } from './primordials.ts';
 import { copyOf, isUint8Array } from './web/base/buffers.ts';
 

@@ -5,7 +5,7 @@
 import './harden.ts';
 import { connect, enter } from './bridge.ts';
 import { chooseStacks } from './errors.ts';
-import { installGlobals } from './globals.ts';
+import { installGlobals } from './globals/globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import { builtIn } from './modules/built-in-modules.ts';
 import './objects/object-events.ts';

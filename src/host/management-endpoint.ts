@@ -4,6 +4,8 @@ import type { DatabaseChanges } from '../backend/host-store.js';
 import type { DirectoryOf } from '../bindings/binding.js';
 import type { GivenBodies } from '../bindings/bodies/given-bodies.js';
 import type { BindingRegistry } from '../bindings/registry.js';
+import { consumerOf } from '../config-schema/consumer-shapes.js';
+import type { NameOwners } from '../hostnames/name-owners.js';
 import type { Management, ManagementOptions } from '../management/management.js';
 import type {
   AccountPort,
@@ -13,12 +15,10 @@ import type {
   FunctionTriggers,
 } from '../management/ports.js';
 import type { ManagementStorage } from '../management/state/records.js';
-import type { NameOwners } from '../names/name-owners.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
 import { detached } from '../quotas/guarded.js';
 import { dateClock } from '../quotas/option-functions.js';
 import { cutOff } from '../quotas/requests/both-protocols.js';
-import { consumerOf } from '../shapes/consumer-shapes.js';
 import type { KeyStore } from '../storage/files/key-file.js';
 import type { Locks } from '../storage/records/keyed-mutex.js';
 import type { Account } from './account.js';

@@ -2,10 +2,7 @@
 
 import type { NamedBinding } from '../bindings/binding.js';
 import { REGISTRY } from '../bindings/registry.js';
-import { BINDING_NAME } from '../quotas/binding-name.js';
-import { finiteLimitNumber } from '../quotas/limit-schema.js';
-import { constant, list, object, type Schema, text } from '../quotas/schema/schema.js';
-import { managedBindings } from '../shapes/binding-shapes.js';
+import { managedBindings } from '../config-schema/binding-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -13,7 +10,10 @@ import {
   TAIL_CONSUMERS,
   USAGE_MODEL,
   VARIABLE,
-} from '../shapes/function-shapes.js';
+} from '../config-schema/function-shapes.js';
+import { BINDING_NAME } from '../quotas/binding-name.js';
+import { finiteLimitNumber } from '../quotas/limit-schema.js';
+import { constant, list, object, type Schema, text } from '../quotas/schema/schema.js';
 import { body, message, ref, string, type ValueOf } from './schemas.js';
 
 export type VariableBinding =

@@ -6,7 +6,7 @@ import PQueue from 'p-queue';
 import type { DirectoryOf } from '../bindings/binding.js';
 import { type ClientBodies, UNTIMED } from '../bindings/bodies/given-bodies.js';
 import { type BindingRegistry, REGISTRY } from '../bindings/registry.js';
-import type { NameOwners } from '../names/name-owners.js';
+import type { NameOwners } from '../hostnames/name-owners.js';
 import { EdgeError } from '../quotas/errors.js';
 import { detached } from '../quotas/guarded.js';
 import { dateClock } from '../quotas/option-functions.js';

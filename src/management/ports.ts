@@ -2,13 +2,13 @@
 
 import type { ClientOf } from '../bindings/binding.js';
 import type { SqlBounds } from '../bindings/sql/engine.js';
+import type { WrittenConsumer } from '../config-schema/consumer-shapes.js';
+import type { CronOptions } from '../config-schema/cron-trigger.js';
 import type { ModuleKind } from '../protocol/messages.js';
 import type { AccountWork } from '../quotas/host/call-work.js';
 import type { LimitOverrides } from '../quotas/limit-overrides.js';
 import type { InvocationKind, Plan, ZonePlan } from '../quotas/limits.js';
 import type { RouteMode } from '../quotas/requests/admission.js';
-import type { WrittenConsumer } from '../shapes/consumer-shapes.js';
-import type { CronOptions } from '../shapes/cron-trigger.js';
 import type { StorageBounds } from '../storage/accounts/account-sum.js';
 import type { UsageBy } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';

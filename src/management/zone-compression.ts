@@ -1,5 +1,5 @@
 /** Puts the zone settings `brotli`, until the schedule ends it, and `compression_rules` into force in the listeners of the host. */
-import type { CompressionRule } from '../names/zone-compression.js';
+import type { CompressionRule } from '../hostnames/zone-compression.js';
 import type { Schedule } from './deprecations/deprecation-timeline.js';
 import type { FunctionPort } from './ports.js';
 import type { Stores, ZoneRecord } from './state/stores.js';

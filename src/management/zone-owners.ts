@@ -1,8 +1,8 @@
 /** Which zones an account may have: what the owner of the host has said, and who says it for a token. */
 
-import type { NameOwners, NameRefusal } from '../names/name-owners.js';
-import { compilePattern } from '../names/route-pattern.js';
-import type { CompressionRule } from '../names/zone-compression.js';
+import type { NameOwners, NameRefusal } from '../hostnames/name-owners.js';
+import { compilePattern } from '../hostnames/route-pattern.js';
+import type { CompressionRule } from '../hostnames/zone-compression.js';
 import { EdgeError } from '../quotas/errors.js';
 import { askOption } from '../quotas/option-functions.js';
 import { ApiError } from './http/envelope.js';

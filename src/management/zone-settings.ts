@@ -1,9 +1,9 @@
 /** The zone settings there are: compression rules, those that the owner of the host declares, and the five whose end the schedule announces. */
 
-import { ALGORITHMS, type CompressionRule } from '../names/zone-compression.js';
+import { ROUTE_PATTERN } from '../config-schema/function-shapes.js';
+import { ALGORITHMS, type CompressionRule } from '../hostnames/zone-compression.js';
 import type { ZonePlan } from '../quotas/limits.js';
 import { choice, type JsonSchema, list, objectOf } from '../quotas/schema/schema.js';
-import { ROUTE_PATTERN } from '../shapes/function-shapes.js';
 import type { DeprecationId } from './deprecations/deprecations.js';
 import { compileSchema } from './validator.js';
 

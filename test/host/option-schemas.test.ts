@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import type { NamedBinding } from '../../src/bindings/binding.js';
 import { REGISTRY } from '../../src/bindings/registry.js';
+import { managedBindings } from '../../src/config-schema/binding-shapes.js';
 import { readFunctionFile } from '../../src/host/deploy/config-file.js';
 import { fileSchema } from '../../src/host/deploy/file-schema.js';
 import { LISTENER_OPTIONS } from '../../src/host/listener-options.js';
@@ -16,7 +17,6 @@ import { schemasOf } from '../../src/management/routes.js';
 import { complaintAbout, makeAjv } from '../../src/quotas/schema/check.js';
 import { type JsonSchema, wholeNumber } from '../../src/quotas/schema/schema.js';
 import { ServiceId } from '../../src/quotas/service-calls.js';
-import { managedBindings } from '../../src/shapes/binding-shapes.js';
 import { newHost } from './new-host.js';
 
 const SHAPES: Readonly<Record<string, JsonSchema>> = {

@@ -1,5 +1,6 @@
 /** The configuration file of `edgehost serve`: a host, and its accounts with their functions. Every mistake in it is an error with its line. */
 import { dirname, resolve } from 'node:path';
+import { NAME } from '../../config-schema/function-shapes.js';
 import { TomlReader, textOf } from '../../host/deploy/config-file.js';
 import { FILE_ROUTE, limitsOfFile, routesOfFile, snakeCase } from '../../host/deploy/file-schema.js';
 import type { EdgeHostOptions } from '../../host/options/host-options.js';
@@ -8,7 +9,6 @@ import type { EdgeError } from '../../quotas/errors.js';
 import { limitsSchema } from '../../quotas/limit-schema.js';
 import { PLANS, ZONE_PLANS } from '../../quotas/limits.js';
 import { choice, flag, list, type ObjectOf, object, text, union, wholeNumber } from '../../quotas/schema/schema.js';
-import { NAME } from '../../shapes/function-shapes.js';
 
 const FUNCTION = object({
   path: text({ minLength: 1 }),

@@ -14,9 +14,9 @@ import {
 } from '../../isolate/ops/table.ts';
 import { type BodyToSend, goesWhole, sendBody, takeOutgoing } from '../body-out.ts';
 import { onEvent, op, opNumber } from '../bridge.ts';
-import { dropCall } from '../calls.ts';
 import { describeFailure, type FailureCode } from '../failure.ts';
 import { dropExchange, HostBody } from '../host-body.ts';
+import { dropCall } from '../open-calls.ts';
 import {
   MapCtor,
   mapDelete,

@@ -8,8 +8,8 @@ import { BODY_STREAM } from '../../isolate/ops/table.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { writeAll } from '../body-out.ts';
 import { callOpen, callService, type MadeCall } from '../call-service.ts';
-import type { CallListener } from '../calls.ts';
 import { HostBody, HostSink } from '../host-body.ts';
+import type { CallListener } from '../open-calls.ts';
 import { jsonParse, jsonStringify, PromiseCtor, promiseThen, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import type { Address, SocketOptions } from './address.ts';
 

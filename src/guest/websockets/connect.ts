@@ -1,7 +1,7 @@
 /** The connection of `new WebSocket(url)`. @see https://websockets.spec.whatwg.org/#dom-websocket-websocket */
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { callOpen } from '../call-service.ts';
-import type { CallListener } from '../calls.ts';
+import type { CallListener } from '../open-calls.ts';
 import { jsonParse, jsonStringify, stringIndexOf, stringSlice, stringToLowerCase } from '../primordials.ts';
 import { requireHandler } from '../scope.ts';
 import { DOMException } from '../web/base/dom-exception.ts';

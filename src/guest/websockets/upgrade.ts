@@ -4,7 +4,7 @@ import { Op } from '../../isolate/ops/table.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { op } from '../bridge.ts';
 import { callOpen } from '../call-service.ts';
-import type { CallListener } from '../calls.ts';
+import type { CallListener } from '../open-calls.ts';
 import { arrayPush, TypeErrorCtor } from '../primordials.ts';
 import { isObject } from '../web/base/idl.ts';
 import { HostLink } from './host-link.ts';

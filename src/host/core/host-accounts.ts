@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HostStore } from '../../backend/host-store.js';
 import { type AccountChange, removedError } from '../../backend/wire/account-changes.js';
 import type { RemovalStep } from '../../backend/wire/message-contents.js';
-import { compilePattern } from '../../names/route-pattern.js';
+import { compilePattern } from '../../hostnames/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';

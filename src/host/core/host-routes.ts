@@ -1,7 +1,7 @@
 /** The names of a host: which account has which host names, and which function answers a URL. */
 import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
-import { NameOwners } from '../../names/name-owners.js';
+import { NameOwners } from '../../hostnames/name-owners.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { localFetch, nextChain } from '../ingress/local-fetch.js';
 import { Router } from '../ingress/router.js';

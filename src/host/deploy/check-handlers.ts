@@ -1,6 +1,6 @@
+import { CronExpression, SUNDAY_IS_1_FLAG } from '../../config-schema/cron-expression.js';
+import type { WeekdayNumbers } from '../../config-schema/cron-fields.js';
 import { EdgeError } from '../../quotas/errors.js';
-import { CronExpression, SUNDAY_IS_1_FLAG } from '../../shapes/cron-expression.js';
-import type { WeekdayNumbers } from '../../shapes/cron-fields.js';
 import type { ResolvedLoadOptions } from '../options/options.js';
 
 /**

@@ -3,21 +3,14 @@
  * array; and the main module with the rules for modules.
  */
 
-import type { ModuleKind } from '../../protocol/messages.js';
-import { limitsSchema } from '../../quotas/limit-schema.js';
-import { LIMIT_NAMES } from '../../quotas/limits.js';
-import type { LimitOverrides } from '../../quotas/resolve-limits.js';
-import type { KeyPath } from '../../quotas/schema/complaint.js';
-import { isObject } from '../../quotas/schema/describe.js';
-import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
-import { type BindingShape, bindingTable, bindingTables, configOfTable } from '../../shapes/binding-shapes.js';
+import { type BindingShape, bindingTable, bindingTables, configOfTable } from '../../config-schema/binding-shapes.js';
 import {
   consumerOf,
   type QueueConsumerOptions,
   WRITTEN_CONSUMERS,
   type WrittenConsumer,
-} from '../../shapes/consumer-shapes.js';
-import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP, type CronOptions } from '../../shapes/cron-trigger.js';
+} from '../../config-schema/consumer-shapes.js';
+import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP, type CronOptions } from '../../config-schema/cron-trigger.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -27,7 +20,14 @@ import {
   ROUTE_PATTERN,
   TAIL_CONSUMERS,
   VARIABLES,
-} from '../../shapes/function-shapes.js';
+} from '../../config-schema/function-shapes.js';
+import type { ModuleKind } from '../../protocol/messages.js';
+import { limitsSchema } from '../../quotas/limit-schema.js';
+import { LIMIT_NAMES } from '../../quotas/limits.js';
+import type { LimitOverrides } from '../../quotas/resolve-limits.js';
+import type { KeyPath } from '../../quotas/schema/complaint.js';
+import { isObject } from '../../quotas/schema/describe.js';
+import { choice, flag, list, type ObjectOf, object, type Schema, text, union } from '../../quotas/schema/schema.js';
 import type { RouteOptions } from '../options/options.js';
 import type { ModuleRule } from './collect-modules.js';
 import { globMatcher } from './glob.js';

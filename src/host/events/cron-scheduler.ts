@@ -4,11 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { CronClaim, CronClaims } from '../../bindings/cron/cron-claims.js';
+import type { ResolvedCron } from '../../config-schema/cron-trigger.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import { FairQueue } from '../../quotas/host/fair-queue.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
-import type { ResolvedCron } from '../../shapes/cron-trigger.js';
 import type { CronEvent } from '../events.js';
 import { type CronDue, type CronFunction, CronTrigger } from './cron-trigger.js';
 

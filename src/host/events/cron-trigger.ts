@@ -1,9 +1,9 @@
 /** One cron trigger of a function that is loaded: when it runs next. */
 import type { CronTarget } from '../../bindings/cron/cron-claims.js';
+import { type CronExpression, cronExpression } from '../../config-schema/cron-expression.js';
+import type { WeekdayNumbers } from '../../config-schema/cron-fields.js';
+import type { ResolvedCron } from '../../config-schema/cron-trigger.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import { type CronExpression, cronExpression } from '../../shapes/cron-expression.js';
-import type { WeekdayNumbers } from '../../shapes/cron-fields.js';
-import type { ResolvedCron } from '../../shapes/cron-trigger.js';
 import type { ScheduledRun } from '../invocation/run-scheduled.js';
 
 /** A function with triggers, in the version that serves. */

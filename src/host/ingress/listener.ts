@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Algorithms } from '../../names/zone-compression.js';
+import type { Algorithms } from '../../hostnames/zone-compression.js';
 import { INLINE_BODY_BYTES } from '../../protocol/frames/frame-layout.js';
 import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';

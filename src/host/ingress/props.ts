@@ -1,8 +1,9 @@
 /** Props: what the application hands to a function along with a request or a call. */
+
+import { PROPS } from '../../config-schema/function-shapes.js';
 import { asciiJson } from '../../protocol/ascii-json.js';
 import { complaintAbout } from '../../quotas/schema/check.js';
 import { sentence } from '../../quotas/schema/complaint.js';
-import { PROPS } from '../../shapes/function-shapes.js';
 import type { FetchInput } from './fetch-input.js';
 
 /** With everything else they have to fit the frame of a request's head. */

@@ -4,9 +4,9 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { ServedNamesList } from '../../backend/wire/served-names.js';
-import { nameOfHost, namesAbove } from '../../names/host-names.js';
-import type { NameOwners } from '../../names/name-owners.js';
-import { compilePattern, type Pattern } from '../../names/route-pattern.js';
+import { nameOfHost, namesAbove } from '../../hostnames/host-names.js';
+import type { NameOwners } from '../../hostnames/name-owners.js';
+import { compilePattern, type Pattern } from '../../hostnames/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 
 export interface Route<T> {

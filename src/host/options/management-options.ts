@@ -3,6 +3,7 @@
  * checked then, and a mistake is reported by a `warning` event. These are the ids of families and of rows of the schedule, and schemas of zone settings.
  */
 
+import { NAME } from '../../config-schema/function-shapes.js';
 import { MANAGEMENT_LIMITS } from '../../management/limits.js';
 import { PERMISSIONS } from '../../management/permissions.js';
 import type { FamilyHandler, FamilyHandlers } from '../../management/ports.js';
@@ -21,7 +22,6 @@ import {
   text,
   union,
 } from '../../quotas/schema/schema.js';
-import { NAME } from '../../shapes/function-shapes.js';
 import type { HostManagementOptions } from '../management-endpoint.js';
 
 type Token = NonNullable<HostManagementOptions['tokens']>[number];

@@ -2,7 +2,42 @@
 
 import type { NamedBinding } from '../../bindings/binding.js';
 import { type BindingOptions, REGISTRY } from '../../bindings/registry.js';
-import { zoneOf } from '../../names/route-pattern.js';
+import {
+  type BindingShape,
+  type BoundBinding,
+  bindingFields,
+  boundBindings,
+} from '../../config-schema/binding-shapes.js';
+import {
+  CONSUMERS,
+  type QueueConsumerOptions,
+  type ResolvedConsumer,
+  resolveConsumer,
+} from '../../config-schema/consumer-shapes.js';
+import {
+  CRON_JITTER_MS,
+  CRON_MISSED,
+  CRON_OVERLAP,
+  type CronOptions,
+  type ResolvedCron,
+  repeatedCron,
+  resolveCron,
+} from '../../config-schema/cron-trigger.js';
+import {
+  COMPATIBILITY_DATE,
+  COMPATIBILITY_FLAGS,
+  CRON,
+  DEFAULT_ROUTE_MODE,
+  NAME,
+  PROPS,
+  ROUTE_MODE,
+  ROUTE_PATTERN,
+  SECRETS,
+  TAILS,
+  USAGE_MODEL,
+  VARIABLES,
+} from '../../config-schema/function-shapes.js';
+import { zoneOf } from '../../hostnames/route-pattern.js';
 import { checkBindingNames } from '../../quotas/deployment-checks.js';
 import { LIMIT_OVERRIDES } from '../../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../../quotas/limits.js';
@@ -21,36 +56,6 @@ import {
   text,
   union,
 } from '../../quotas/schema/schema.js';
-import { type BindingShape, type BoundBinding, bindingFields, boundBindings } from '../../shapes/binding-shapes.js';
-import {
-  CONSUMERS,
-  type QueueConsumerOptions,
-  type ResolvedConsumer,
-  resolveConsumer,
-} from '../../shapes/consumer-shapes.js';
-import {
-  CRON_JITTER_MS,
-  CRON_MISSED,
-  CRON_OVERLAP,
-  type CronOptions,
-  type ResolvedCron,
-  repeatedCron,
-  resolveCron,
-} from '../../shapes/cron-trigger.js';
-import {
-  COMPATIBILITY_DATE,
-  COMPATIBILITY_FLAGS,
-  CRON,
-  DEFAULT_ROUTE_MODE,
-  NAME,
-  PROPS,
-  ROUTE_MODE,
-  ROUTE_PATTERN,
-  SECRETS,
-  TAILS,
-  USAGE_MODEL,
-  VARIABLES,
-} from '../../shapes/function-shapes.js';
 import { ACCOUNT_BOUNDS } from './account-bounds.js';
 
 export interface AccountOptions {

@@ -1,5 +1,6 @@
 /** The options of `host.s3()` and `host.s3Listener()`. */
 
+import { NAME } from '../../config-schema/function-shapes.js';
 import { list, objectOf, type Schema } from '../../quotas/schema/schema.js';
 import {
   CREDENTIALS_RULES,
@@ -8,7 +9,6 @@ import {
   type S3Credential,
   type S3Options,
 } from '../../s3/options.js';
-import { NAME } from '../../shapes/function-shapes.js';
 
 /** A pair of keys, and the account whose buckets it opens. */
 export interface HostS3Credential extends S3Credential {

@@ -1,8 +1,9 @@
 /** Which invocations a tail of the application gets. */
+
+import { NAME } from '../../config-schema/function-shapes.js';
 import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { choice, list, native, objectOf, type Schema, text, wholeNumber } from '../../quotas/schema/schema.js';
-import { NAME } from '../../shapes/function-shapes.js';
 import type { TraceItem, TraceOutcome } from '../invocation/reports/trace-item.js';
 
 const OUTCOMES = [

@@ -1,9 +1,9 @@
 /** `host.metrics()`: what a host does, as metrics of Prometheus. Accounts and functions are no labels, unless the application names accounts. */
 
+import { NAME } from '../../config-schema/function-shapes.js';
 import { INVOCATION_KINDS } from '../../quotas/limits.js';
 import { checkOptions } from '../../quotas/schema/check-options.js';
 import { list, objectOf, type Schema } from '../../quotas/schema/schema.js';
-import { NAME } from '../../shapes/function-shapes.js';
 import { CALL_KINDS, INVOCATION_OUTCOMES, invocationSlot, type UsageSlots } from '../../usage/usage-slots.js';
 import { type UsageValues, usageValues } from '../../usage/usage-values.js';
 import type { SystemBudget } from '../cells/host-budgets.js';

@@ -14,7 +14,7 @@ const uuid: Parameter = {
 };
 /** Identifiers that the owner of the host assigns. */
 const foreign: Parameter = { schema: { type: 'string', pattern: '^[A-Za-z0-9._~-]{1,128}$' }, example: 'a1b2c3' };
-/** The names that the host accepts, see NAME in shapes/function-shapes.ts. */
+/** The names that the host accepts, see NAME in config-schema/function-shapes.ts. */
 const HOST_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$';
 const account: Parameter = { schema: { type: 'string', pattern: HOST_NAME }, example: 'acme' };
 const zone = hexId('023e105f4ecef8ad9ca31a8372d0c353');

@@ -1,6 +1,6 @@
 /** The queues that a function consumes. */
 
-import { WRITTEN_CONSUMERS } from '../../shapes/consumer-shapes.js';
+import { WRITTEN_CONSUMERS } from '../../config-schema/consumer-shapes.js';
 import { type Context, param } from '../context.js';
 import type { OneReply } from '../http/envelope.js';
 import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../route.js';

@@ -1,10 +1,10 @@
 /** Routes of a zone: under which URLs a function answers. */
 
 import { randomBytes } from 'node:crypto';
-import { compilePattern } from '../../names/route-pattern.js';
+import { DEFAULT_ROUTE_MODE, ROUTE_MODE, ROUTE_PATTERN } from '../../config-schema/function-shapes.js';
+import { compilePattern } from '../../hostnames/route-pattern.js';
 import type { RouteMode } from '../../quotas/requests/admission.js';
 import { object, type Schema } from '../../quotas/schema/schema.js';
-import { DEFAULT_ROUTE_MODE, ROUTE_MODE, ROUTE_PATTERN } from '../../shapes/function-shapes.js';
 import { type Context, pageQuery, param, zoneOf } from '../context.js';
 import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
 import { requireMatch } from '../http/preconditions.js';

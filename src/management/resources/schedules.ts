@@ -1,8 +1,8 @@
 /** Cron triggers of a function. */
 
+import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP } from '../../config-schema/cron-trigger.js';
+import { CRON } from '../../config-schema/function-shapes.js';
 import { choice, list, object, text } from '../../quotas/schema/schema.js';
-import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP } from '../../shapes/cron-trigger.js';
-import { CRON } from '../../shapes/function-shapes.js';
 import { type Context, param } from '../context.js';
 import { ApiError, type OneReply } from '../http/envelope.js';
 import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../route.js';

@@ -1,8 +1,8 @@
 /** Secrets of a function: written and deleted, their text never read back. */
 
+import { SECRET } from '../../config-schema/function-shapes.js';
 import { BINDING_NAME } from '../../quotas/binding-name.js';
 import { constant, object } from '../../quotas/schema/schema.js';
-import { SECRET } from '../../shapes/function-shapes.js';
 import { type Context, param } from '../context.js';
 import { ApiError, type ListReply, type OneReply, type Reply } from '../http/envelope.js';
 import { FUNCTION_PATH, many, one, type Resource, route, routeWithBody } from '../route.js';

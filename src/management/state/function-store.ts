@@ -5,9 +5,9 @@
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { BindingRegistry } from '../../bindings/registry.js';
+import { configOfBinding, managementKeyOf } from '../../config-schema/binding-shapes.js';
+import type { CronOptions } from '../../config-schema/cron-trigger.js';
 import { isBindingName } from '../../quotas/binding-name.js';
-import { configOfBinding, managementKeyOf } from '../../shapes/binding-shapes.js';
-import type { CronOptions } from '../../shapes/cron-trigger.js';
 import { isVariable, type ServiceBinding } from '../function-schemas.js';
 import { ApiError } from '../http/envelope.js';
 import type { DeployedBinding, FunctionDeployment, FunctionModule, FunctionTriggers } from '../ports.js';

@@ -1,8 +1,8 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
+import type { WrittenConsumer } from '../../config-schema/consumer-shapes.js';
+import type { CronMissed, CronOverlap } from '../../config-schema/cron-trigger.js';
 import type { RouteMode } from '../../quotas/requests/admission.js';
-import type { WrittenConsumer } from '../../shapes/consumer-shapes.js';
-import type { CronMissed, CronOverlap } from '../../shapes/cron-trigger.js';
 import { KeyedMutex, type Locks } from '../../storage/records/keyed-mutex.js';
 import type { DnsRecord } from '../dns/record-types.js';
 import type { ServiceBinding, VariableBinding } from '../function-schemas.js';

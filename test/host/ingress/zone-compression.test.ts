@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { ZoneCompression } from '../../../src/names/zone-compression.js';
+import { ZoneCompression } from '../../../src/hostnames/zone-compression.js';
 import { handler, newHost } from '../new-host.js';
 import { overBoth, type ProtocolClient } from '../protocols.js';
 

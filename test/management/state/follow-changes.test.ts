@@ -1,14 +1,14 @@
 /** What one application puts into force of what another has written, when it finds out about all of it at once. */
 import test from 'ava';
 import { MemoryLevel } from 'memory-level';
+import { NameOwners } from '../../../src/hostnames/name-owners.js';
+import { compilePattern } from '../../../src/hostnames/route-pattern.js';
 import { FollowChanges } from '../../../src/management/state/follow-changes.js';
 import type { FunctionStore } from '../../../src/management/state/function-store.js';
 import { commit, type RecordChange } from '../../../src/management/state/records.js';
 import { ServingFunctions } from '../../../src/management/state/serving-functions.js';
 import { Stores, type ZoneRecord } from '../../../src/management/state/stores.js';
 import { ZoneOwners } from '../../../src/management/zone-owners.js';
-import { NameOwners } from '../../../src/names/name-owners.js';
-import { compilePattern } from '../../../src/names/route-pattern.js';
 
 const CREATED = { approved_by: 'callback', created_on: '2026-11-01', modified_on: '2026-11-01' } as const;
 const ROUTE = compilePattern('shop.example.com/*');

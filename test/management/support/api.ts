@@ -2,9 +2,9 @@
 
 import { MemoryLevel } from 'memory-level';
 import { queueBinding } from '../../../src/bindings/queue/queue-binding.js';
+import { NameOwners } from '../../../src/hostnames/name-owners.js';
 import { createManagement, type Management, type ManagementOptions } from '../../../src/management/management.js';
 import type { ManagementStorage } from '../../../src/management/state/records.js';
-import { NameOwners } from '../../../src/names/name-owners.js';
 import { memoryDatabases } from './memory-databases.js';
 import { MemoryBuckets, MemoryFunctions, memoryDirectories } from './memory-port.js';
 import { memoryQueues } from './memory-queues.js';

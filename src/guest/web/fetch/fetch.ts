@@ -5,8 +5,8 @@ import { ServiceId } from '../../../quotas/service-calls.ts';
 import { goesWhole, takeOutgoing } from '../../body-out.ts';
 import { op } from '../../bridge.ts';
 import { callOpen, callService } from '../../call-service.ts';
-import type { CallListener } from '../../calls.ts';
 import type { HostBody } from '../../host-body.ts';
+import type { CallListener } from '../../open-calls.ts';
 import {
   ErrorCtor,
   getOwnPropertyDescriptor,

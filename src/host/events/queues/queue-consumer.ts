@@ -4,11 +4,11 @@
  */
 import type { ClaimedMessage, QueueDirectory, QueueEngine, SettleRequest } from '../../../bindings/queue/broker.js';
 import { QUEUE_LIMITS } from '../../../bindings/queue/limits.js';
+import type { ResolvedConsumer } from '../../../config-schema/consumer-shapes.js';
 import { withoutCaller } from '../../../quotas/caller-context.js';
 import { errorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
-import type { ResolvedConsumer } from '../../../shapes/consumer-shapes.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { claimedBatch, deliverBatch } from './deliver-batch.js';
 

@@ -1,10 +1,10 @@
 /** The consumers of all queues of a host. */
 import type { QueueDirectory } from '../../../bindings/queue/broker.js';
+import type { ResolvedConsumer } from '../../../config-schema/consumer-shapes.js';
 import { EdgeError } from '../../../quotas/errors.js';
 import { detached } from '../../../quotas/guarded.js';
 import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
-import type { ResolvedConsumer } from '../../../shapes/consumer-shapes.js';
 import type { FunctionRunner } from '../../invocation/function-runner.js';
 import { QueueConsumer } from './queue-consumer.js';
 

@@ -1,6 +1,6 @@
 /** Which content coding a client takes, by its Accept-Encoding (RFC 9110, 12.5.3). */
 import * as zlib from 'node:zlib';
-import type { Algorithm, Algorithms } from '../../../names/zone-compression.js';
+import type { Algorithm, Algorithms } from '../../../hostnames/zone-compression.js';
 
 export type Coding = 'br' | 'zstd' | 'gzip';
 

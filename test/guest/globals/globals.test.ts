@@ -1,6 +1,6 @@
 import test from 'ava';
-import { inGuest } from './guest.js';
-import { TestRealm } from './test-realm.js';
+import { inGuest } from '../guest.js';
+import { TestRealm } from '../test-realm.js';
 
 /** What functions of the hosted platform are written for. */
 const PLATFORM =

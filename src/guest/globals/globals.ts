@@ -3,34 +3,34 @@
  * not enumerable, operations are, as in browsers.
  */
 
+import { Cache, CacheStorage, caches } from '../web/caches.ts';
+import { atob, btoa } from '../web/encoding/base64.ts';
+import { AbortController, AbortSignal } from '../web/scheduling/abort.ts';
 import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
-import { Cache, CacheStorage, caches } from './web/caches.ts';
-import { atob, btoa } from './web/encoding/base64.ts';
-import { AbortController, AbortSignal } from './web/scheduling/abort.ts';
 import './console-views.ts';
-import './web/file/blob-clone.ts';
-import { DOMException, QuotaExceededError } from './web/base/dom-exception.ts';
-import { console } from './web/console/console.ts';
-import { Crypto, crypto } from './web/crypto/crypto.ts';
-import { CryptoKey } from './web/crypto/crypto-key.ts';
-import { SubtleCrypto } from './web/crypto/subtle.ts';
-import { TextDecoder, TextEncoder } from './web/encoding/encoding.ts';
-import { TextDecoderStream, TextEncoderStream } from './web/encoding/encoding-streams.ts';
-import { reportError } from './web/events/error-reporting.ts';
-import { CustomEvent, ErrorEvent, Event, PromiseRejectionEvent } from './web/events/event.ts';
-import { defineHandler, EventTarget } from './web/events/event-target.ts';
-import { MessageChannel, MessageEvent, MessagePort } from './web/messaging/messaging.ts';
-import { structuredClone } from './web/messaging/structured-clone.ts';
-import { Navigator, navigator } from './web/navigator.ts';
-import { Performance, performance } from './web/performance/performance.ts';
-import { PerformanceEntry, PerformanceMark, PerformanceMeasure } from './web/performance/performance-entry.ts';
-import { PerformanceObserver, PerformanceObserverEntryList } from './web/performance/performance-observer.ts';
-import { queueMicrotask } from './web/scheduling/microtask.ts';
-import { Scheduler, scheduler } from './web/scheduling/scheduler.ts';
-import { clearInterval, clearTimeout, setInterval, setTimeout } from './web/scheduling/timers.ts';
-import { URL } from './web/url/url.ts';
-import { URLPattern } from './web/url/url-pattern.ts';
-import { URLSearchParams } from './web/url/url-search-params.ts';
+import '../web/file/blob-clone.ts';
+import { DOMException, QuotaExceededError } from '../web/base/dom-exception.ts';
+import { console } from '../web/console/console.ts';
+import { Crypto, crypto } from '../web/crypto/crypto.ts';
+import { CryptoKey } from '../web/crypto/crypto-key.ts';
+import { SubtleCrypto } from '../web/crypto/subtle.ts';
+import { TextDecoder, TextEncoder } from '../web/encoding/encoding.ts';
+import { TextDecoderStream, TextEncoderStream } from '../web/encoding/encoding-streams.ts';
+import { reportError } from '../web/events/error-reporting.ts';
+import { CustomEvent, ErrorEvent, Event, PromiseRejectionEvent } from '../web/events/event.ts';
+import { defineHandler, EventTarget } from '../web/events/event-target.ts';
+import { MessageChannel, MessageEvent, MessagePort } from '../web/messaging/messaging.ts';
+import { structuredClone } from '../web/messaging/structured-clone.ts';
+import { Navigator, navigator } from '../web/navigator.ts';
+import { Performance, performance } from '../web/performance/performance.ts';
+import { PerformanceEntry, PerformanceMark, PerformanceMeasure } from '../web/performance/performance-entry.ts';
+import { PerformanceObserver, PerformanceObserverEntryList } from '../web/performance/performance-observer.ts';
+import { queueMicrotask } from '../web/scheduling/microtask.ts';
+import { Scheduler, scheduler } from '../web/scheduling/scheduler.ts';
+import { clearInterval, clearTimeout, setInterval, setTimeout } from '../web/scheduling/timers.ts';
+import { URL } from '../web/url/url.ts';
+import { URLPattern } from '../web/url/url-pattern.ts';
+import { URLSearchParams } from '../web/url/url-search-params.ts';
 
 const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;
 

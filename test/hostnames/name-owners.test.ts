@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { Router } from '../../src/host/ingress/router.js';
-import { NameOwners, type ZoneApproval } from '../../src/names/name-owners.js';
-import { compilePattern } from '../../src/names/route-pattern.js';
+import { NameOwners, type ZoneApproval } from '../../src/hostnames/name-owners.js';
+import { compilePattern } from '../../src/hostnames/route-pattern.js';
 
 /** Names, a router of them whose targets are names of functions, and the zones that have become inactive. */
 function newNames(): { names: NameOwners; router: Router<string>; inactive: string[]; load: Load } {

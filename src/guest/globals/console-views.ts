@@ -1,10 +1,10 @@
 /** The views of requests, responses, headers and URLs in console.log(). Function code may replace their getters, so these are captured. */
-import { arrayPush, getOwnPropertyDescriptor, getPrototypeOf } from './primordials.ts';
-import { setView } from './web/console/inspect.ts';
-import { type Headers, headersPairs, isHeaders } from './web/fetch/headers.ts';
-import { isRequest, Request } from './web/fetch/request.ts';
-import { isResponse, Response } from './web/fetch/response.ts';
-import { URL } from './web/url/url.ts';
+import { arrayPush, getOwnPropertyDescriptor, getPrototypeOf } from '../primordials.ts';
+import { setView } from '../web/console/inspect.ts';
+import { type Headers, headersPairs, isHeaders } from '../web/fetch/headers.ts';
+import { isRequest, Request } from '../web/fetch/request.ts';
+import { isResponse, Response } from '../web/fetch/response.ts';
+import { URL } from '../web/url/url.ts';
 
 type Entries = readonly (readonly [key: string, value: unknown])[];
 type Getters = readonly (readonly [key: string, get: () => unknown])[];

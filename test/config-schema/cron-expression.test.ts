@@ -2,7 +2,7 @@
 import test from 'ava';
 import { Cron } from 'croner';
 import fc from 'fast-check';
-import { CronExpression } from '../../src/shapes/cron-expression.js';
+import { CronExpression } from '../../src/config-schema/cron-expression.js';
 
 const at = (text: string): number => Date.parse(text);
 const iso = (ms: number | undefined): string | undefined =>

@@ -1,5 +1,5 @@
 /** Requests of commands to the management API of a running host, for one account. */
-import { CommandError, type CommandIo, textOf } from '../terminal/command.js';
+import { CommandError, type CommandIo, textOf } from './terminal/command.js';
 
 /** The environment variable with the API token. */
 export const TOKEN = 'EDGEHOST_TOKEN';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { nameOfHost, namesAbove, normalName } from '../../src/names/host-names.js';
+import { nameOfHost, namesAbove, normalName } from '../../src/hostnames/host-names.js';
 
 const SAME: readonly (readonly [text: string, name: string])[] = [
   ['example.com', 'example.com'],

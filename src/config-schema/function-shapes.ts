@@ -3,7 +3,7 @@
  */
 
 import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
-import { compilePattern } from '../names/route-pattern.js';
+import { compilePattern } from '../hostnames/route-pattern.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { PLANS, type Plan } from '../quotas/limits.js';
 import type { RouteMode } from '../quotas/requests/admission.js';
