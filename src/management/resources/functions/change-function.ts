@@ -1,6 +1,6 @@
-import { type Context, param } from '../context.js';
-import { requireMatch } from '../http/preconditions.js';
-import type { FunctionRecord } from '../state/stores.js';
+import { type Context, param } from '../../context.js';
+import { requireMatch } from '../../http/preconditions.js';
+import type { FunctionRecord } from '../../state/stores.js';
 
 /**
  * Changes the function of the path, as its only writer. `work` gets its name and its stored record.

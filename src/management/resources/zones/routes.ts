@@ -1,18 +1,18 @@
 /** Routes of a zone: under which URLs a function answers. */
 
 import { randomBytes } from 'node:crypto';
-import { DEFAULT_ROUTE_MODE, ROUTE_MODE, ROUTE_PATTERN } from '../../config-schema/function-shapes.js';
-import { compilePattern } from '../../hostnames/route-pattern.js';
-import type { RouteMode } from '../../quotas/requests/admission.js';
-import { object, type Schema } from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, param, zoneOf } from '../context.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
-import type { FunctionTriggers } from '../ports.js';
-import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
-import { body, DELETED, named, shortText, string, type ValueOf, zoneId } from '../schemas.js';
-import type { RecordChange, Stored } from '../state/records.js';
-import type { RouteRecord } from '../state/stores.js';
+import { DEFAULT_ROUTE_MODE, ROUTE_MODE, ROUTE_PATTERN } from '../../../config-schema/function-shapes.js';
+import { compilePattern } from '../../../hostnames/route-pattern.js';
+import type { RouteMode } from '../../../quotas/requests/admission.js';
+import { object, type Schema } from '../../../quotas/schema/schema.js';
+import { type Context, pageQuery, param, zoneOf } from '../../context.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { requireMatch } from '../../http/preconditions.js';
+import type { FunctionTriggers } from '../../ports.js';
+import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
+import { body, DELETED, named, shortText, string, type ValueOf, zoneId } from '../../schemas.js';
+import type { RecordChange, Stored } from '../../state/records.js';
+import type { RouteRecord } from '../../state/stores.js';
 
 const routeMode: Schema<RouteMode> = { ...ROUTE_MODE, default: DEFAULT_ROUTE_MODE };
 

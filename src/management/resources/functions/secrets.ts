@@ -1,13 +1,13 @@
 /** Secrets of a function: written and deleted, their text never read back. */
 
-import { SECRET } from '../../config-schema/function-shapes.js';
-import { BINDING_NAME } from '../../quotas/binding-name.js';
-import { constant, object } from '../../quotas/schema/schema.js';
-import { type Context, param } from '../context.js';
-import { ApiError, type ListReply, type OneReply, type Reply } from '../http/envelope.js';
-import { FUNCTION_PATH, many, one, type Resource, route, routeWithBody } from '../route.js';
-import { body, DELETED, dateTime, named, string, type ValueOf } from '../schemas.js';
-import type { RecordChange } from '../state/records.js';
+import { SECRET } from '../../../config-schema/function-shapes.js';
+import { BINDING_NAME } from '../../../quotas/binding-name.js';
+import { constant, object } from '../../../quotas/schema/schema.js';
+import { type Context, param } from '../../context.js';
+import { ApiError, type ListReply, type OneReply, type Reply } from '../../http/envelope.js';
+import { FUNCTION_PATH, many, one, type Resource, route, routeWithBody } from '../../route.js';
+import { body, DELETED, dateTime, named, string, type ValueOf } from '../../schemas.js';
+import type { RecordChange } from '../../state/records.js';
 import { changeFunction } from './change-function.js';
 
 const SECRET_INPUT = body('SecretInput', object({ name: BINDING_NAME, text: SECRET }), {

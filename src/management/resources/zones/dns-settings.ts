@@ -1,12 +1,12 @@
 /** DNS settings of a zone: the one record, and the two endpoints for single fields that came before it. */
 
-import { object } from '../../quotas/schema/schema.js';
-import { type Context, zoneOf } from '../context.js';
-import { ApiError, type OneReply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
-import { one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
-import { body, boolean, named, type ValueOf } from '../schemas.js';
-import type { DnsSettings } from '../state/stores.js';
+import { object } from '../../../quotas/schema/schema.js';
+import { type Context, zoneOf } from '../../context.js';
+import { ApiError, type OneReply } from '../../http/envelope.js';
+import { requireMatch } from '../../http/preconditions.js';
+import { one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
+import { body, boolean, named, type ValueOf } from '../../schemas.js';
+import type { DnsSettings } from '../../state/stores.js';
 
 type Field = keyof DnsSettings;
 

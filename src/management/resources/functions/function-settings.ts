@@ -1,15 +1,15 @@
 /** Settings and bindings of a function. A change makes a new version of the same modules, and that version serves. */
 
 import { randomUUID } from 'node:crypto';
-import { list, object } from '../../quotas/schema/schema.js';
-import { type Context, param } from '../context.js';
-import { BINDINGS, type Binding, configuration, shownBinding } from '../function-schemas.js';
-import { ApiError, type OneReply } from '../http/envelope.js';
-import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../route.js';
-import { anyObject, body, named, nullable, string, type ValueOf } from '../schemas.js';
-import type { Configuration } from '../state/function-store.js';
-import type { VersionRecord } from '../state/stores.js';
-import { splitBindings } from '../uploads.js';
+import { list, object } from '../../../quotas/schema/schema.js';
+import { type Context, param } from '../../context.js';
+import { BINDINGS, type Binding, configuration, shownBinding } from '../../function-schemas.js';
+import { ApiError, type OneReply } from '../../http/envelope.js';
+import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../../route.js';
+import { anyObject, body, named, nullable, string, type ValueOf } from '../../schemas.js';
+import type { Configuration } from '../../state/function-store.js';
+import type { VersionRecord } from '../../state/stores.js';
+import { splitBindings } from '../../uploads.js';
 import { changeFunction } from './change-function.js';
 import { deploymentEntry } from './functions.js';
 

@@ -1,12 +1,12 @@
 /** Versions of a function: an upload that does not serve until it is deployed. */
 
-import { list, object } from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
-import { created, FUNCTION_PATH, many, one, type Resource, route } from '../route.js';
-import { anyObject, dateTime, integer, named, nullable, number, string, type ValueOf, version } from '../schemas.js';
-import { pageOf } from '../state/records.js';
-import type { VersionRecord } from '../state/stores.js';
+import { list, object } from '../../../quotas/schema/schema.js';
+import { type Context, pageQuery, param } from '../../context.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { created, FUNCTION_PATH, many, one, type Resource, route } from '../../route.js';
+import { anyObject, dateTime, integer, named, nullable, number, string, type ValueOf, version } from '../../schemas.js';
+import { pageOf } from '../../state/records.js';
+import type { VersionRecord } from '../../state/stores.js';
 import { changeFunction } from './change-function.js';
 import { withUpload } from './functions.js';
 

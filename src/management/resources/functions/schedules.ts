@@ -1,13 +1,13 @@
 /** Cron triggers of a function. */
 
-import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP } from '../../config-schema/cron-trigger.js';
-import { CRON } from '../../config-schema/function-shapes.js';
-import { choice, list, object, text } from '../../quotas/schema/schema.js';
-import { type Context, param } from '../context.js';
-import { ApiError, type OneReply } from '../http/envelope.js';
-import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../route.js';
-import { anyObject, body, boolean, dateTime, integer, named, nullable, string, type ValueOf } from '../schemas.js';
-import { cronOfSchedule } from '../state/function-store.js';
+import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP } from '../../../config-schema/cron-trigger.js';
+import { CRON } from '../../../config-schema/function-shapes.js';
+import { choice, list, object, text } from '../../../quotas/schema/schema.js';
+import { type Context, param } from '../../context.js';
+import { ApiError, type OneReply } from '../../http/envelope.js';
+import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../../route.js';
+import { anyObject, body, boolean, dateTime, integer, named, nullable, string, type ValueOf } from '../../schemas.js';
+import { cronOfSchedule } from '../../state/function-store.js';
 import { changeFunction } from './change-function.js';
 
 const SCHEDULES = body(

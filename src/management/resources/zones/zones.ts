@@ -1,15 +1,15 @@
 /** Zones: the domains of an account. */
 
 import { randomBytes } from 'node:crypto';
-import { object } from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, zoneOf } from '../context.js';
-import { checkName } from '../dns/names.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
-import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
-import { body, DELETED, dateTime, named, shortText, string, type ValueOf, zoneId } from '../schemas.js';
-import type { ZoneRecord } from '../state/stores.js';
-import { mayActOn } from '../state/tokens.js';
+import { object } from '../../../quotas/schema/schema.js';
+import { type Context, pageQuery, zoneOf } from '../../context.js';
+import { checkName } from '../../dns/names.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { requireMatch } from '../../http/preconditions.js';
+import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
+import { body, DELETED, dateTime, named, shortText, string, type ValueOf, zoneId } from '../../schemas.js';
+import type { ZoneRecord } from '../../state/stores.js';
+import { mayActOn } from '../../state/tokens.js';
 
 const ZONE_CREATE = body('ZoneCreate', object({ name: shortText(255), account: object({ id: shortText(63) }) }), {
   name: 'example.com',

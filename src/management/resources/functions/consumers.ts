@@ -1,10 +1,10 @@
 /** The queues that a function consumes. */
 
-import { WRITTEN_CONSUMERS } from '../../config-schema/consumer-shapes.js';
-import { type Context, param } from '../context.js';
-import type { OneReply } from '../http/envelope.js';
-import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../route.js';
-import { body, named, type ValueOf } from '../schemas.js';
+import { WRITTEN_CONSUMERS } from '../../../config-schema/consumer-shapes.js';
+import { type Context, param } from '../../context.js';
+import type { OneReply } from '../../http/envelope.js';
+import { FUNCTION_PATH, one, type Resource, route, routeWithBody } from '../../route.js';
+import { body, named, type ValueOf } from '../../schemas.js';
 import { changeFunction } from './change-function.js';
 
 const CONSUMERS = body('Consumers', WRITTEN_CONSUMERS, [{ queue: 'jobs', max_batch_size: 100 }]);

@@ -1,13 +1,13 @@
 /** Settings of a zone. */
 
-import { anything, object } from '../../quotas/schema/schema.js';
-import { type Context, param, zoneOf } from '../context.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
-import { type ApiRoute, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
-import { body, boolean, dateTime, named, nullable, string, type ValueOf } from '../schemas.js';
-import type { ZoneRecord } from '../state/stores.js';
-import { COMPRESSION_RULES, type ZoneSetting } from '../zone-settings.js';
+import { anything, object } from '../../../quotas/schema/schema.js';
+import { type Context, param, zoneOf } from '../../context.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { requireMatch } from '../../http/preconditions.js';
+import { type ApiRoute, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
+import { body, boolean, dateTime, named, nullable, string, type ValueOf } from '../../schemas.js';
+import type { ZoneRecord } from '../../state/stores.js';
+import { COMPRESSION_RULES, type ZoneSetting } from '../../zone-settings.js';
 import { checkPattern } from './routes.js';
 
 const DEFAULT_ETAG = 'default';

@@ -1,18 +1,18 @@
 /** Functions of an account: upload, list, read, delete. */
 
 import { randomUUID } from 'node:crypto';
-import { object } from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, param } from '../context.js';
-import { FUNCTION_METADATA } from '../function-schemas.js';
-import { readForm } from '../http/body.js';
-import { ApiError, type ListReply, type OneReply, type RawReply, type Reply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
-import { Slices } from '../http/slices.js';
-import { ACCOUNT_PATH, FUNCTION_PATH, many, one, type Resource, route } from '../route.js';
-import { DELETED, dateTime, named, nullable, number, string, type ValueOf, version } from '../schemas.js';
-import type { Upload } from '../state/function-store.js';
-import type { FunctionRecord, VersionRecord } from '../state/stores.js';
-import { type ParsedUpload, parseUpload } from '../uploads.js';
+import { object } from '../../../quotas/schema/schema.js';
+import { type Context, pageQuery, param } from '../../context.js';
+import { FUNCTION_METADATA } from '../../function-schemas.js';
+import { readForm } from '../../http/body.js';
+import { ApiError, type ListReply, type OneReply, type RawReply, type Reply } from '../../http/envelope.js';
+import { requireMatch } from '../../http/preconditions.js';
+import { Slices } from '../../http/slices.js';
+import { ACCOUNT_PATH, FUNCTION_PATH, many, one, type Resource, route } from '../../route.js';
+import { DELETED, dateTime, named, nullable, number, string, type ValueOf, version } from '../../schemas.js';
+import type { Upload } from '../../state/function-store.js';
+import type { FunctionRecord, VersionRecord } from '../../state/stores.js';
+import { type ParsedUpload, parseUpload } from '../../uploads.js';
 import { changeFunction } from './change-function.js';
 
 const FUNCTION = named(

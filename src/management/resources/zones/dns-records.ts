@@ -12,13 +12,19 @@ import {
   text,
   union,
   wholeNumber,
-} from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, param, zoneOf } from '../context.js';
-import { bodyOf, type CheckedRecord, checkRecord, type DnsRecordBody, legacySrvFields } from '../dns/record-rules.js';
-import { type DnsRecord, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordData } from '../dns/record-types.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
-import { requireMatch } from '../http/preconditions.js';
-import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../route.js';
+} from '../../../quotas/schema/schema.js';
+import { type Context, pageQuery, param, zoneOf } from '../../context.js';
+import {
+  bodyOf,
+  type CheckedRecord,
+  checkRecord,
+  type DnsRecordBody,
+  legacySrvFields,
+} from '../../dns/record-rules.js';
+import { type DnsRecord, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordData } from '../../dns/record-types.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { requireMatch } from '../../http/preconditions.js';
+import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
 import {
   body,
   boolean,
@@ -31,9 +37,9 @@ import {
   string,
   type ValueOf,
   zoneId,
-} from '../schemas.js';
-import type { RecordChange, Stored } from '../state/records.js';
-import type { ZoneRecord } from '../state/stores.js';
+} from '../../schemas.js';
+import type { RecordChange, Stored } from '../../state/records.js';
+import type { ZoneRecord } from '../../state/stores.js';
 
 const RECORD_PATH = `${ZONE_PATH}/dns_records/{dns_record_id}`;
 

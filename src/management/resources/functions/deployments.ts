@@ -1,13 +1,13 @@
 /** Deployments of a function: which version served from when on. */
 
 import { randomUUID } from 'node:crypto';
-import { list, object, type Schema } from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
-import { created, FUNCTION_PATH, many, one, type Resource, route, routeWithBody } from '../route.js';
-import { body, dateTime, message, named, nullable, number, string, type ValueOf, version } from '../schemas.js';
-import { pageOf } from '../state/records.js';
-import type { DeploymentRecord } from '../state/stores.js';
+import { list, object, type Schema } from '../../../quotas/schema/schema.js';
+import { type Context, pageQuery, param } from '../../context.js';
+import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { created, FUNCTION_PATH, many, one, type Resource, route, routeWithBody } from '../../route.js';
+import { body, dateTime, message, named, nullable, number, string, type ValueOf, version } from '../../schemas.js';
+import { pageOf } from '../../state/records.js';
+import type { DeploymentRecord } from '../../state/stores.js';
 import { changeFunction } from './change-function.js';
 import { deploymentEntry } from './functions.js';
 
