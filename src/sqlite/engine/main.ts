@@ -2,8 +2,8 @@
 import process from 'node:process';
 import { type CloseHead, frame, type GroupHead } from './frames.js';
 import { answerGroup, closeConnections } from './group-requests.js';
-import type { ObjectRequest } from './object-messages.js';
-import { answerObject, closeObject } from './object-requests.js';
+import type { ObjectRequest } from './objects/object-messages.js';
+import { answerObject, closeObject } from './objects/object-requests.js';
 import { serve, startWatch, write } from './serving.js';
 import { loadSqlite, type SqliteLibrary } from './sqlite.js';
 

@@ -1,7 +1,7 @@
 /** Writes the changes of one object that wait: those that came while others were being written become one commit. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
-import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
+import { PAGE_BYTES } from '../../../sqlite/engine/objects/object-messages.js';
 import type { RecordOperation } from '../../../storage/records/counts.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';

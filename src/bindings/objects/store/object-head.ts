@@ -1,5 +1,5 @@
 /** The record of an object: what it has stored, and its alarm. It exists while there is either. */
-import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
+import { PAGE_BYTES } from '../../../sqlite/engine/objects/object-messages.js';
 
 /** An alarm as it is kept. Times are in milliseconds since the epoch. */
 export interface StoredAlarm {

@@ -14,7 +14,7 @@ import {
   type ObjectResponse,
   PAGE_BYTES,
   PAGE_RECORD_BYTES,
-} from '../../../sqlite/engine/object-messages.js';
+} from '../../../sqlite/engine/objects/object-messages.js';
 import { unavailable } from '../../../sqlite/library.js';
 import { SQL_LIMITS } from '../../../sqlite/limits.js';
 import { type SqliteCaller, SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';

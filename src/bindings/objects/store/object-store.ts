@@ -3,7 +3,7 @@ import { EdgeError } from '../../../quotas/errors.js';
 import { detached } from '../../../quotas/guarded.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
-import { PAGE_RECORD_BYTES, PAGE_BYTES as SQL_PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
+import { PAGE_RECORD_BYTES, PAGE_BYTES as SQL_PAGE_BYTES } from '../../../sqlite/engine/objects/object-messages.js';
 import type { SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix, compareKeys } from '../../../storage/records/level-database.js';

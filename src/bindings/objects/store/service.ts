@@ -3,7 +3,7 @@ import type { CallWork } from '../../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
 import { isCount } from '../../../quotas/schema/is-count.js';
-import { PAGE_BYTES } from '../../../sqlite/engine/object-messages.js';
+import { PAGE_BYTES } from '../../../sqlite/engine/objects/object-messages.js';
 import { checkLibrary } from '../../../sqlite/library.js';
 import type { StorageBounds } from '../../../storage/accounts/account-sum.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';

@@ -1,11 +1,11 @@
 /** One database of an object while it is open: the transaction that its writes are in, and what the storage gets of it. */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
-import { SQL_LIMITS } from '../limits.js';
+import { SQL_LIMITS } from '../../limits.js';
+import { DatabaseConnection } from '../connection.js';
+import type { SqliteLibrary, SqliteValue } from '../sqlite.js';
+import { splitStatements } from '../statements.js';
 import { readChanges, readFilePages } from './changed-pages.js';
-import { DatabaseConnection } from './connection.js';
 import { PAGE_BYTES, PAGE_RECORD_BYTES } from './object-messages.js';
-import type { SqliteLibrary, SqliteValue } from './sqlite.js';
-import { splitStatements } from './statements.js';
 
 /** A log that is longer is brought into the file. */
 const LONG_LOG_BYTES = 4 * 1024 * 1024;

@@ -1,12 +1,12 @@
 /** Requests about databases of objects: each is answered before the next one is read. */
 import process from 'node:process';
-import { frame } from './frames.js';
+import { frame } from '../frames.js';
+import { malformedCall, parameterOf } from '../parameters.js';
+import { NONE, running, write } from '../serving.js';
+import type { SqliteLibrary, SqliteValue } from '../sqlite.js';
+import { sqliteText } from '../sqlite-errors.js';
 import { type CommittedPages, ObjectDatabase } from './object-database.js';
 import { type ObjectRequest, type ObjectResponse, PAGE_RECORD_BYTES } from './object-messages.js';
-import { malformedCall, parameterOf } from './parameters.js';
-import { NONE, running, write } from './serving.js';
-import type { SqliteLibrary, SqliteValue } from './sqlite.js';
-import { sqliteText } from './sqlite-errors.js';
 
 const open = new Map<string, ObjectDatabase>();
 
