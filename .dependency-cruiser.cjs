@@ -1,5 +1,5 @@
-// The direction of imports: cli > host > management > config-schema > hostnames > s3 > pool > isolate > backend > protocol > bindings > sqlite > usage > storage > quotas. An import may
-// skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
+// The direction of imports: cli > host > management > config-schema > hostnames > s3 > pool > isolate > backend > bindings > protocol > sqlite > usage >
+// storage > quotas. An import may skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
 const LAYERS = [
   'cli',

@@ -1,6 +1,6 @@
 /**
- * How calls of functions travel between a function and the host. A value is JSON (bindings/callbacks/wire.ts) and byte sequences; both are in the body, so that the
- * host passes them on without reading them. References to objects of others are beside them, because the host must read these.
+ * How calls of functions travel between a function and the host. A value is JSON (bindings/callbacks/wire.ts) and byte sequences; both are in the body, so
+ * that the host passes them on without reading them. References to objects of others are beside them, because the host must read these.
  */
 
 /** The methods of a service binding on the wire: a request, and a call of a method or a read of a property. */
