@@ -9,6 +9,7 @@ import { unguardedIn } from './unguarded.js';
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url));
 const HOST_FOLDERS = [
+  'backend',
   'bindings',
   'host',
   'management',
@@ -16,7 +17,7 @@ const HOST_FOLDERS = [
   'protocol',
   'quotas',
   's3',
-  'backend',
+  'sqlite',
   'storage',
   'usage',
 ] as const;
@@ -25,9 +26,9 @@ const EXEMPT: readonly [RegExp, string][] = [
   [/\.bundle\.[cm]?js$/, 'is made of the others'],
   [/^pool\/(cell\/cell|launcher\/launch)-main\.js$/, 'is a process of its own'],
   [/\/engine\//, 'is a process of its own'],
-  [/\/client\//, 'runs in the realm of the function'],
-  [/^services\/process\/run-services\.js$/, 'has the handlers of uncaught exceptions of a process of its own'],
-  [/^protocol\/(transport|loopback|blocking-transport)\.js$/, 'calls a channel, which guards what it is called with'],
+  [/^bindings\/[^/]+\/client\//, 'runs in the realm of the function'],
+  [/^backend\/server\/process\/run-backend\.js$/, 'has the handlers of uncaught exceptions of a process of its own'],
+  [/^protocol\/transports\/(transport|loopback|blocking-transport)\.js$/, 'calls a channel, which guards what it is called with'],
   [/^s3\/wire\/parse-xml\.js$/, 'has listeners that the parser calls while its caller waits'],
   [/^quotas\/guarded\.js$/, 'throws what the application has thrown'],
 ];
