@@ -28,7 +28,10 @@ const EXEMPT: readonly [RegExp, string][] = [
   [/\/engine\//, 'is a process of its own'],
   [/^bindings\/[^/]+\/client\//, 'runs in the realm of the function'],
   [/^backend\/server\/process\/run-backend\.js$/, 'has the handlers of uncaught exceptions of a process of its own'],
-  [/^protocol\/transports\/(transport|loopback|blocking-transport)\.js$/, 'calls a channel, which guards what it is called with'],
+  [
+    /^protocol\/transports\/(transport|loopback|blocking-transport)\.js$/,
+    'calls a channel, which guards what it is called with',
+  ],
   [/^s3\/wire\/parse-xml\.js$/, 'has listeners that the parser calls while its caller waits'],
   [/^quotas\/guarded\.js$/, 'throws what the application has thrown'],
 ];
