@@ -1,4 +1,4 @@
-// Bundles what an application, the command line and the backend process begin with into dist/src/bundle: index.js, cli.js and services.js, with what they
+// Bundles what an application, the command line and the backend process begin with into dist/src/bundle: index.js, cli.js and backend.js, with what they
 // share, and what is loaded later, in files beside them. As 600 modules one by one the package costs an application 0.4 s of CPU at its start, and the
 // backend process, whose start all of its applications wait for when it was lost, 0.2 s (Node 20.20). One build for the three, so that each class is there
 // once in a process.
@@ -28,7 +28,7 @@ const ownPlace = {
 
 rmSync(OUT, { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: { index: 'dist/src/index.js', cli: 'dist/src/cli/main.js', services: 'dist/src/pool/backend-main.js' },
+  entryPoints: { index: 'dist/src/index.js', cli: 'dist/src/cli/main.js', backend: 'dist/src/pool/backend-main.js' },
   outdir: OUT,
   bundle: true,
   splitting: true,

@@ -88,14 +88,14 @@ export async function ofFunctions(context: BenchmarkContext): Promise<Figure[]> 
 export async function ofTheApplication(context: BenchmarkContext): Promise<Figure[]> {
   const { seconds } = context;
   const subjects = await startSubjects(context);
-  const servicesPid = subjects.process.host.health().backend?.pid ?? 0;
+  const backendPid = subjects.process.host.health().backend?.pid ?? 0;
   const costs = { application: { inline: [] as number[], process: [] as number[] }, services: [] as number[] };
   let serial = 0;
   const value = 'v'.repeat(VALUE_BYTES);
   const gets = (mode: Mode) => async (): Promise<number> => {
     const { bucket } = subjects[mode];
     const clock = (pid: number): number => mainThreadClock(pid).usedMs;
-    const [before, beforeServices] = [clock(process.pid), clock(servicesPid)];
+    const [before, beforeBackend] = [clock(process.pid), clock(backendPid)];
     const started = performance.now();
     const rate = await callsPerSecond(
       async () => (await content(bucket, `key-${serial++ % KEYS}`)).text(),
@@ -104,7 +104,7 @@ export async function ofTheApplication(context: BenchmarkContext): Promise<Figur
     );
     const made = (rate * (performance.now() - started)) / 1000;
     costs.application[mode].push(((clock(process.pid) - before) * 1000) / made);
-    if (mode === 'process') costs.services.push(((clock(servicesPid) - beforeServices) * 1000) / made);
+    if (mode === 'process') costs.services.push(((clock(backendPid) - beforeBackend) * 1000) / made);
     return rate;
   };
   const puts = (mode: Mode) => () =>

@@ -1,5 +1,5 @@
 /**
- * The operations of a host on its storage beside the bindings: one interface for a storage in this process (local-store.ts) and for one in the services process
+ * The operations of a host on its storage beside the bindings: one interface for a storage in this process (local-store.ts) and for one in the backend process
  * (backend/client/remote-store.ts).
  */
 import type { AbstractLevel } from 'abstract-level';

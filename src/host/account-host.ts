@@ -16,7 +16,7 @@ import type { FunctionUsage } from '../usage/function-usage.js';
 import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountLimits } from './account-limits.js';
-import type { HostServices } from './backend/host-backend.js';
+import type { HostBackend } from './backend/host-backend.js';
 import type { AlarmScheduler } from './events/alarm-scheduler.js';
 import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
@@ -43,8 +43,8 @@ export interface AccountHost {
   readonly gate: IsolateGate;
   readonly router: Router<FunctionRunner>;
   readonly bindings: HostBindings;
-  /** The services, where they have a process of their own. */
-  readonly remote: HostServices | undefined;
+  /** The connection to the backend process. Undefined with `backend: 'inline'`. */
+  readonly remote: HostBackend | undefined;
   readonly crons: CronScheduler;
   /** The consumers of queues, including other accounts' consumers. */
   readonly queueDispatcher: QueueDispatcher;

@@ -13,7 +13,7 @@ import type { MessageReader } from './ops/message-reader.js';
 import { BODY_NONE, BODY_STREAM, Ev } from './ops/table.js';
 import type { TurnQueue } from './turns.js';
 
-/** The connection of a call: isolate/invocations/services-line.ts. */
+/** The connection of a call: isolate/invocations/backend-line.ts. */
 export interface CallLine {
   readonly channel: Channel;
   /** The connection has ended before the answer to the call. It is made once more, or hears of its failure again. */

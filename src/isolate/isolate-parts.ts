@@ -1,6 +1,6 @@
 /** The parts of an isolate that belong together: each is there when the first op or event comes. */
 import type { Channel } from '../protocol/channel.js';
-import type { ServicesLine } from './invocations/services-line.js';
+import type { BackendLine } from './invocations/backend-line.js';
 import type { InvocationMeter } from './metering/meter.js';
 import type { ModuleGraph } from './modules.js';
 import type { Timers } from './ops/timers.js';
@@ -12,8 +12,8 @@ export interface IsolateParts {
   readonly timers: Timers;
   /** Undefined until the isolate is connected. */
   readonly channel: Channel | undefined;
-  /** The connection to services that have a process of their own; undefined where they are called over `channel`. */
-  readonly line: ServicesLine | undefined;
+  /** The connection to the backend process; undefined with `backend: 'inline'`, where services are called over `channel`. */
+  readonly line: BackendLine | undefined;
   /** Undefined until the function loads. */
   readonly modules: ModuleGraph | undefined;
   /** Turns are waiting, or work is pending that may belong to any invocation. */

@@ -9,8 +9,8 @@ import { encodeReading } from '../protocol/pong.js';
 import type { Transport } from '../protocol/transports/transport.js';
 import { createHostCall } from './bridge.js';
 import { HeldWork } from './held-work.js';
+import { BackendLine } from './invocations/backend-line.js';
 import { OpenInvocations } from './invocations/open-invocations.js';
-import { ServicesLine } from './invocations/services-line.js';
 import { IsolateContext } from './isolate-context.js';
 import type { IsolateParts } from './isolate-parts.js';
 import { loadModules } from './load.js';
@@ -32,7 +32,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   readonly meter: InvocationMeter;
   readonly timers: Timers;
   channel: Channel | undefined;
-  line: ServicesLine | undefined;
+  line: BackendLine | undefined;
   modules: ModuleGraph | undefined;
   /** An exception ends the thread, and the host hears how. */
   readonly throwsFaults = true;
@@ -95,7 +95,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
 
   /** Calls of services go over a connection of their own from now on. */
   connectCalls(transport: Transport): void {
-    const line = new ServicesLine(transport, {
+    const line = new BackendLine(transport, {
       host: () => this.channel,
       onSignal: (id, kind, payload) => {
         if (kind === SignalKind.CallCanceled) this.#cancelCall(id, payload);

@@ -10,7 +10,7 @@ import type { LeaseEnd } from './cell/thread-pool.js';
 export enum Control {
   /** Host to cell, once and first: JSON of CellSettings. */
   Settings = 0,
-  /** Host to cell: a lease on a descriptor. u32 descriptor, and where its isolate has a connection to the services u32 descriptor of that. */
+  /** Host to cell: a lease on a descriptor. u32 descriptor, and where its isolate has a connection to the backend process u32 descriptor of that. */
   Start = 1,
   /** Host to cell: end the lease. */
   End = 2,
@@ -49,7 +49,7 @@ export interface CellSettings {
   readonly basePriority?: number;
 }
 
-/** The descriptors of a lease: its connection to the host and, where those have a process of their own, to the services. */
+/** The descriptors of a lease: its connection to the host and, if there is a backend process, to that one. */
 export interface LeaseDescriptors {
   readonly fd: number;
   readonly callsFd?: number;

@@ -35,7 +35,7 @@ export enum IsolateOpens {
    * Empty head: the services that it called have ended. Answered when there is a connection to the next ones; the bodies are the bytes of that. It fails when
    * no connection can be made.
    */
-  Services = 255,
+  Backend = 255,
 }
 
 /** Stands in the kind of a call, beside the number of its service: it was made before, and the connection was lost before its answer. */
@@ -46,7 +46,7 @@ export enum SignalKind {
   /** Isolate to host: u8 level | UTF-8 text. */
   Log = 0,
   /**
-   * To services of their own, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap
+   * To the backend process, empty: the invocation makes no more calls. Isolate to host: the invocation is over. u32 CPU microseconds | u32 peak external+heap
    * KiB | u8 DoneFlag.
    */
   Done = 1,
@@ -90,7 +90,7 @@ export enum SignalKind {
 export enum DoneFlag {
   /** It was ended for its CPU time. */
   CpuExceeded = 1,
-  /** Calls of it may still be on their way to services of their own, which get a `Done` behind them. */
+  /** Calls of it may still be on their way to the backend process, which gets a `Done` behind them. */
   Called = 2,
 }
 
@@ -108,7 +108,7 @@ export const QUEUE_WORD_BYTES = 13;
 /** The reason with which an isolate fails an invocation whose handler can never answer. */
 export const STALLED_REASON = 'EDGE_HANDLER_STALLED';
 
-/** The failure of calls whose connection to the services has ended. */
+/** The failure of calls whose connection to the backend process has ended. */
 export const SERVICES_LOST_REASON =
   'EdgeError\nThe backend process ended while the call was under way\nEDGE_SERVICES_LOST';
 

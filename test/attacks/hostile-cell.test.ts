@@ -342,13 +342,13 @@ test('the answer to a load is checked field by field', async t => {
   }
 });
 
-test('a cell that asks for connections to the services gets one for each that it has lost', t => {
+test('a cell that asks for connections to the backend process gets one for each that it has lost', t => {
   const { handle, writer, send } = rig();
   const asked: number[] = [];
-  writer.open(1, IsolateOpens.Services, '', true, null, false);
+  writer.open(1, IsolateOpens.Backend, '', true, null, false);
   send();
   handle.reconnect = ({ id }) => void asked.push(id);
-  for (const id of [3, 5, 7]) writer.open(id, IsolateOpens.Services, '', true, null, false);
+  for (const id of [3, 5, 7]) writer.open(id, IsolateOpens.Backend, '', true, null, false);
   send();
   t.deepEqual(asked, [3]);
   t.true(handle.isUsable);

@@ -7,7 +7,7 @@ import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeHost, HostManagement } from '../../src/index.js';
 import { newHost, textOf } from '../host/new-host.js';
-import { until } from './spawn/with-services.js';
+import { until } from './spawn/with-backend.js';
 
 const TOKEN = 'x'.repeat(40);
 

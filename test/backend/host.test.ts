@@ -19,14 +19,14 @@ function temporaryDirectory(t: ExecutionContext): string {
   return directory;
 }
 
-function hostWithServices(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
+function hostWithBackend(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
   return newHost(t, { storage: temporaryDirectory(t), backend: 'process', usage: false, ...options });
 }
 
 const FILES = { buckets: { FILES: 'files' } };
 
 test('functions and the application use the same bucket', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   const fn = await host.load(
     handler(`await env.FILES.put('a', 'from the function'); return new Response((await env.FILES.get('b')).body);`),
     FILES,
@@ -38,7 +38,7 @@ test('functions and the application use the same bucket', async t => {
 });
 
 test('calls are counted as those of services in the application are', async t => {
-  const host = hostWithServices(t, { limits: { internalSubrequests: 4 } });
+  const host = hostWithBackend(t, { limits: { internalSubrequests: 4 } });
   const fn = await host.load(
     handler(`
       await Promise.all(['a', 'b', 'c'].map(key => env.FILES.put(key, key)));
@@ -61,7 +61,7 @@ test('calls are counted as those of services in the application are', async t =>
 });
 
 test('calls are counted after many invocations that have made none', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   const fn = await host.load(
     handler(`
       if (new URL(request.url).pathname === '/call') await env.FILES.head('a');
@@ -81,7 +81,7 @@ test('calls are counted after many invocations that have made none', async t => 
 });
 
 test('large bodies pass from the client to a bucket and back, whole', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   const fn = await host.load(
     handler(`
       if (request.method === 'PUT') return Response.json((await env.FILES.put('big', request.body)).size);
@@ -101,7 +101,7 @@ overBoth(
   'large bodies go to a client of the listener in order, and nothing of them stays counted',
   async (t, { listen, fetch }) => {
     for (const backend of ['inline', 'process'] as const) {
-      const host = hostWithServices(t, { backend });
+      const host = hostWithBackend(t, { backend });
       const bytes = randomBytes(24 * 1024 * 1024 + 17);
       await host.bucket('files').put('big', bytes);
       const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
@@ -116,7 +116,7 @@ overBoth(
 );
 
 test('a client that goes away ends what is passed on to it, and the function serves the next one', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   await host.bucket('files').put('big', randomBytes(8 * 1024 * 1024));
   const fn = await host.load(handler(`return new Response((await env.FILES.get('big')).body);`), FILES);
   for (let round = 0; round < 3; round++) {
@@ -131,7 +131,7 @@ test('a client that goes away ends what is passed on to it, and the function ser
 });
 
 test('callbacks run in the application', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   const fn = await host.load(handler('return Response.json(await env.APP.add([1, 2]));'), {
     bindings: { APP: { add: ([a, b]: number[]) => [process.pid, (a ?? 0) + (b ?? 0)] } },
   });
@@ -147,7 +147,7 @@ test('fetch reaches the network from there, and functions of the host by their d
   t.teardown(() => server.close());
   await new Promise(resolve => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo; // it listens on TCP
-  const host = hostWithServices(t, { egress: { allow: ['127.0.0.1'] } });
+  const host = hostWithBackend(t, { egress: { allow: ['127.0.0.1'] } });
   await host.load(handler(`return new Response('local ' + await request.text());`), {
     name: 'local',
     routes: [{ pattern: 'local.example/*', customDomain: true }],
@@ -166,7 +166,7 @@ test('fetch reaches the network from there, and functions of the host by their d
 });
 
 test('when the process is killed calls fail with a code, and the next ones are answered by another process', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   const warnings: unknown[] = [];
   host.on('warning', error => warnings.push(errorCode(error)));
   const fn = await host.load(
@@ -178,7 +178,7 @@ test('when the process is killed calls fail with a code, and the next ones are a
   t.is(await textOf(fn.fetch('http://x/')), 'done');
   const { backend } = host.health();
   t.is(typeof backend?.pid, 'number');
-  // Its end does not come: the call is under way until it fails. The services have taken the beginning by the time so much was asked for.
+  // Its end does not come: the call is under way until it fails. The backend process has taken the beginning by the time so much was asked for.
   let pieces = 0;
   let isUnderWay = (): void => {};
   const underWay = new Promise<void>(resolve => {
@@ -204,7 +204,7 @@ test('when the process is killed calls fail with a code, and the next ones are a
 });
 
 test('reads that are under way when the process is killed are made again, once; the rest of the invocation is answered by the next process', async t => {
-  const host = hostWithServices(t, { limits: { internalSubrequests: 100 } });
+  const host = hostWithBackend(t, { limits: { internalSubrequests: 100 } });
   const fn = await host.load(
     handler(`
       const text = 'x'.repeat(1_000_000);
@@ -268,7 +268,7 @@ test('reads that are under way when the process is killed are made again, once; 
 
 test('two hosts share a storage directory', async t => {
   const storage = temporaryDirectory(t);
-  const [a, b] = [hostWithServices(t, { storage }), hostWithServices(t, { storage })];
+  const [a, b] = [hostWithBackend(t, { storage }), hostWithBackend(t, { storage })];
   await a.bucket('files').put('key', 'of the one');
   const fn = await b.load(handler(`return new Response((await env.FILES.get('key')).body);`), FILES);
   t.is(await textOf(fn.fetch('http://x/')), 'of the one');
@@ -281,7 +281,7 @@ test('nothing goes around a handler of the application: sockets are refused besi
   t.teardown(() => server.close());
   await new Promise(resolve => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo; // it listens on TCP
-  const host = hostWithServices(t, { outbound: () => new Response('answered'), egress: { allow: ['127.0.0.1'] } });
+  const host = hostWithBackend(t, { outbound: () => new Response('answered'), egress: { allow: ['127.0.0.1'] } });
   const fn = await host.load(`
     import { connect } from 'edgehost:sockets';
     export default { async fetch() {
@@ -294,7 +294,7 @@ test('nothing goes around a handler of the application: sockets are refused besi
 
 test('a resolver of the application is asked for outgoing requests', async t => {
   const asked: string[] = [];
-  const host = hostWithServices(t, {
+  const host = hostWithBackend(t, {
     egress: {
       resolve: async name => {
         asked.push(name);
@@ -310,7 +310,7 @@ test('a resolver of the application is asked for outgoing requests', async t => 
 });
 
 test('the management API and the application administer namespaces, caches and queues', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   const acme = host.account('acme');
   const api = host.management();
   const { value } = await api.issueToken({
@@ -346,7 +346,7 @@ test('the management API and the application administer namespaces, caches and q
 });
 
 test('what a function does for stubs of its objects counts to the call that has passed them', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   await host.load(
     `import { FunctionEntrypoint, RpcTarget } from 'edgehost:workers';
     class Files extends RpcTarget {
@@ -374,7 +374,7 @@ test('what a function does for stubs of its objects counts to the call that has 
 });
 
 test('what is under way when the host closes rejects with EDGE_CLOSED, and a clock of the application is refused', async t => {
-  const host = hostWithServices(t);
+  const host = hostWithBackend(t);
   let read = (): void => {};
   const isRead = new Promise<void>(resolve => {
     read = resolve;
@@ -392,5 +392,5 @@ test('what is under way when the host closes rejects with EDGE_CLOSED, and a clo
   await host.bucket('files').head('a');
   await host.close({ drainMs: 0 });
   await rejected;
-  t.throws(() => hostWithServices(t, { now: Date.now }), { instanceOf: RangeError, message: /option now/ });
+  t.throws(() => hostWithBackend(t, { now: Date.now }), { instanceOf: RangeError, message: /option now/ });
 });

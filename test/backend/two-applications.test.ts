@@ -21,7 +21,7 @@ async function requestsOf(host: EdgeHost): Promise<number | undefined> {
 }
 
 /** Kills the process that there is now: it has answered. */
-async function killServices(t: ExecutionContext, host: EdgeHost): Promise<void> {
+async function killBackend(t: ExecutionContext, host: EdgeHost): Promise<void> {
   await host.bucket('files').head('a');
   const { backend } = host.health();
   if (backend?.pid === undefined) t.fail('There is no backend process');
@@ -40,7 +40,7 @@ test('requests of the day are one count, which goes on over kills and restarts',
   };
   await ask(2);
   const lost = Promise.all([one, two].map(host => new Promise(resolve => host.once('warning', resolve))));
-  await killServices(t, one);
+  await killBackend(t, one);
   await lost;
   await ask(2);
   t.deepEqual(statuses, Array(8).fill(200));
@@ -86,7 +86,7 @@ test('usage of both is one sum, and no kill of the backend process loses or doub
     const asked = Promise.allSettled([ask(functions[0], 5), ask(functions[1], 5)]);
     // Both know the process that is killed: each is to hear of it.
     await two.bucket('files').head('a');
-    await killServices(t, one);
+    await killBackend(t, one);
     await Promise.all([lost, asked]);
   }
   // Each invocation ends by then: with an answer, or with its cell.
@@ -170,7 +170,7 @@ test('an account that one application removes is gone for both, and so is what i
   const again = await two.account('acme').load(source, options);
   t.is(await textOf(again.fetch('http://x/')), '');
   // The new one stays where it was made, and its application learns of nothing old when it connects again.
-  await killServices(t, two);
+  await killBackend(t, two);
   t.is(await one.account('acme').kv('kept').get('a'), null);
   t.is(await textOf(again.fetch('http://x/', { method: 'PUT' })), 'b');
 });
@@ -200,7 +200,7 @@ test('options that one application gives an account are those of both, in one or
   await t.throwsAsync(async () => acme.update({ limits: { subrequests: -1 } }), { instanceOf: RangeError });
   const removed = two.account('brief');
   // Two connects when it next calls, and is told of both then.
-  await killServices(t, two);
+  await killBackend(t, two);
   await acme.update({ plan: 'unbound', limits: { subrequests: 8 } });
   await one.removeAccount('brief', { deleteData: true });
   await other.kv('kept').get('a');

@@ -21,13 +21,13 @@ const scripts: { guestBundle(options: { bindings: string }): Promise<string> } =
 );
 const guestBundle = await scripts.guestBundle({ bindings: ROWS });
 
-const SERVICES_MAIN = fileURLToPath(new URL('./counter/services-main.js', import.meta.url));
+const BACKEND_MAIN = fileURLToPath(new URL('./counter/backend-main.js', import.meta.url));
 
 type Mode = NonNullable<EdgeHostOptions['backend']>;
 const MODES: readonly Mode[] = process.platform === 'linux' ? ['inline', 'process'] : ['inline'];
 
 function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): EdgeHost {
-  const parts = { registry: REGISTRY.with([counterBinding]), guestBundle, servicesMain: SERVICES_MAIN };
+  const parts = { registry: REGISTRY.with([counterBinding]), guestBundle, backendMain: BACKEND_MAIN };
   const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...options }, parts);
   t.teardown(() => host.close({ drainMs: 0 }));
   return host;

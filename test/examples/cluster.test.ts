@@ -5,7 +5,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { EdgeHost } from '../../src/index.js';
 import { descendantsOf } from '../../src/pool/processes/process-tree.js';
-import { endWith, storageDirectory, titlesIn, until, untilGone } from '../backend/spawn/with-services.js';
+import { endWith, storageDirectory, titlesIn, until, untilGone } from '../backend/spawn/with-backend.js';
 import { ROOT } from '../docs/markdown.js';
 import { unlessMissing } from '../needs.js';
 

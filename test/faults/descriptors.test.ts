@@ -41,7 +41,7 @@ for (const backend of ['inline', 'process'] as const) {
     );
     // Those of a cell: one a lease, its control connection and its standard error.
     t.true(perCell < 40, stdout);
-    // That to the launcher, and one of the services.
+    // That to the launcher, and one to the backend process.
     t.true(left <= 2, stdout);
     t.is(later, 'fine');
   });

@@ -50,7 +50,7 @@ export function sharedHost(): SharedHost {
 }
 
 function openHost(options: EdgeHostOptions, onEnd: (end: () => unknown) => void): EdgeHost {
-  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0, ...inServices(options, onEnd) });
+  const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, warmCells: 0, ...inBackend(options, onEnd) });
   onEnd(() => host.close({ drainMs: 0 }));
   return host;
 }
@@ -59,7 +59,7 @@ function openHost(options: EdgeHostOptions, onEnd: (end: () => unknown) => void)
  * With EDGEHOST_TEST_BACKEND=process every host that can has its services in a process of their own, so that the tests of services run on both: in a storage
  * directory in place of ':memory:'. One with a clock or a registry of its own stays as it is, because those do not cross.
  */
-function inServices(options: EdgeHostOptions, onEnd: (end: () => unknown) => void): EdgeHostOptions {
+function inBackend(options: EdgeHostOptions, onEnd: (end: () => unknown) => void): EdgeHostOptions {
   const { storage = ':memory:', isolation, now, backend } = options;
   if (process.env.EDGEHOST_TEST_BACKEND !== 'process' || backend !== undefined) return options;
   if (isolation === 'thread' || now !== undefined) return options;

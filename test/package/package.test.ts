@@ -44,7 +44,7 @@ test('the tarball has what runs and what documents it, and no more', t => {
   for (const path of [
     'dist/src/bundle/index.js',
     'dist/src/bundle/cli.js',
-    'dist/src/bundle/services.js',
+    'dist/src/bundle/backend.js',
     'dist/src/sqlite/engine/main.js',
     'dist/src/index.cjs',
     'dist/src/index.d.cts',

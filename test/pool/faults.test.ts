@@ -302,7 +302,7 @@ test.serial('the end of a cell whose last words cannot be read is heard of, and 
 });
 
 test.serial(
-  'names that cannot be sent to the services end that connection with a warning, and the next one has them',
+  'names that cannot be sent to the backend process end that connection with a warning, and the next one has them',
   async t => {
     t.timeout(60_000);
     const reported = faults(t);
@@ -326,7 +326,7 @@ test.serial(
     await until(() => reported.length > 0);
     t.regex(reported[0]?.message ?? '', /injected/);
     t.true(warnings.includes('EDGE_INTERNAL'));
-    // A call that is made in the middle may fail, as after every loss of the services.
+    // A call that is made in the middle may fail, as after every loss of the backend process.
     let text: string | undefined;
     while (text === undefined) text = await textOf(fn.fetch('http://x/')).catch(() => undefined);
     t.is(text, 'stored');
@@ -335,7 +335,7 @@ test.serial(
 );
 
 test.serial(
-  'an isolate that cannot be told of the loss of the services ends with a warning, and the next one is answered',
+  'an isolate that cannot be told of the loss of the backend process ends with a warning, and the next one is answered',
   async t => {
     t.timeout(60_000);
     const reported = faults(t);

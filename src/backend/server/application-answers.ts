@@ -6,7 +6,7 @@ import type { Channel } from '../../protocol/channel.js';
 import type { BindingErrors } from '../wire/errors.js';
 import { forward } from '../wire/forwarded-call.js';
 import { parseHopAnswer } from '../wire/local-hop.js';
-import { ServicesOpens } from '../wire/messages.js';
+import { BackendOpens } from '../wire/messages.js';
 import { ServedNames } from '../wire/served-names.js';
 import { RemoteOrigin } from './cells/bound-function.js';
 
@@ -37,7 +37,7 @@ export class ApplicationAnswers {
         JSON.stringify(traceHeaders),
         JSON.stringify(args),
       ];
-      const answer = await forward(this.#channel, ServicesOpens.Call, fields.join('\n'), body, signal, this.#errors);
+      const answer = await forward(this.#channel, BackendOpens.Call, fields.join('\n'), body, signal, this.#errors);
       const reply = { head: JSON.parse(answer.head), body: answer.body ?? null };
       return answer.status === 101 ? { ...reply, isOpen: true } : reply;
     };
@@ -56,9 +56,9 @@ export class ApplicationAnswers {
     const { method, url, headers, contentLength, body, signal } = request;
     const head = { key, connection, id, method, url: url.href, headers, contentLength };
     // Before its body, which the network may have to get.
-    const route = await forward(this.#channel, ServicesOpens.Route, JSON.stringify(head), null, signal);
+    const route = await forward(this.#channel, BackendOpens.Route, JSON.stringify(head), null, signal);
     if (route.head === '') return undefined;
-    const answer = await forward(this.#channel, ServicesOpens.Local, JSON.stringify(head), body, signal);
+    const answer = await forward(this.#channel, BackendOpens.Local, JSON.stringify(head), body, signal);
     const hop = parseHopAnswer(answer.head);
     const content = answer.body instanceof Uint8Array ? [answer.body] : answer.body;
     return { ...hop, body: content === undefined ? null : Readable.from(content, { objectMode: false }) };

@@ -16,7 +16,7 @@ import { localStore } from '../local-store.js';
 import { storedSums } from '../stored-sums.js';
 import type { AccountChange, MissedChanges } from '../wire/account-changes.js';
 import type { ApplicationHello, DatabaseChange } from '../wire/message-contents.js';
-import { ServicesSignal } from '../wire/messages.js';
+import { BackendSignal } from '../wire/messages.js';
 import { AccountLog } from './account-log.js';
 import { Application, type ApplicationSurroundings } from './applications/application.js';
 import { ConsumerSeats } from './applications/consumer-seats.js';
@@ -30,7 +30,7 @@ interface SharedAccount {
   users: number;
 }
 
-export interface ServicesParts {
+export interface BackendParts {
   readonly storage: Storage;
   /** Gets the options of each application. @default nothing */
   readonly onOptions?: (options: unknown) => void;
@@ -40,7 +40,7 @@ export interface ServicesParts {
   readonly registry?: BindingRegistry;
 }
 
-export class Services {
+export class Backend {
   readonly #applications = new Map<string, Application>();
   readonly #accounts = new Map<string, SharedAccount>();
   #budget: HostBudget | undefined;
@@ -54,7 +54,7 @@ export class Services {
   /** Days of usage that are kept: the largest number among the applications. Undefined while none has said so. */
   keepDays: number | undefined;
 
-  constructor({ storage: opened, onOptions, notices = new Notices(), registry = REGISTRY }: ServicesParts) {
+  constructor({ storage: opened, onOptions, notices = new Notices(), registry = REGISTRY }: BackendParts) {
     this.#notices = notices;
     const storage = async (): Promise<Storage> => opened;
     const store = localStore(opened);
@@ -123,11 +123,11 @@ export class Services {
   }
 
   #createUsage({ records }: HostStore): KeptUsage {
-    const services = this;
+    const backend = this;
     const days = {
       now: Date.now,
       get keepDays() {
-        return services.keepDays ?? Number.POSITIVE_INFINITY;
+        return backend.keepDays ?? Number.POSITIVE_INFINITY;
       },
     };
     const meter = new StoredHoursMeter(
@@ -173,7 +173,7 @@ export class Services {
     if (this.#applications.size < 2) return;
     const text = JSON.stringify(change);
     for (const { channel } of this.#applications.values())
-      if (channel !== from) channel.signal(0, ServicesSignal.DatabaseChanged, text);
+      if (channel !== from) channel.signal(0, BackendSignal.DatabaseChanged, text);
   }
 
   #workOf(account: string): CallWork | undefined {
@@ -187,7 +187,7 @@ export class Services {
       if (this.#budget === undefined) throw new Error('The application has not said what it is');
       const onStuck = (reason: string): void => {
         for (const { channel } of this.#applications.values())
-          channel.signal(0, ServicesSignal.Stuck, `${account}\n${reason}`);
+          channel.signal(0, BackendSignal.Stuck, `${account}\n${reason}`);
       };
       shared = { share: this.#budget.share(account, bounds, onStuck), users: 0 };
       this.#accounts.set(account, shared);

@@ -12,7 +12,7 @@ import { guarded } from '../../quotas/guarded.js';
 import { NO_CALLS, type RemoteTotals } from '../calls/call-totals.js';
 import type { CallTracer } from '../calls/call-trace.js';
 import { NEWS_BYTES, News, packedTotals, pair } from '../wire/message-contents.js';
-import { ServicesOpens, ServicesSignal } from '../wire/messages.js';
+import { BackendOpens, BackendSignal } from '../wire/messages.js';
 import { RemoteTrace } from './applications/remote-trace.js';
 import type { BoundFunctions, FunctionSurroundings } from './bound-functions.js';
 import type { BoundFunction } from './cells/bound-function.js';
@@ -133,7 +133,7 @@ export class CellConnections implements CallsOwner {
   // --- CallsOwner ---
 
   asks(connection: number, invocation: number): void {
-    this.#channel.signal(0, ServicesSignal.Asks, pair(connection, invocation));
+    this.#channel.signal(0, BackendSignal.Asks, pair(connection, invocation));
   }
 
   charged(connection: number, invocation: ServedInvocation): void {
@@ -156,7 +156,7 @@ export class CellConnections implements CallsOwner {
   totals(connection: number, invocation: ServedInvocation, totals: RemoteTotals, movedKib: number): void {
     this.#charged.delete(invocation);
     const payload = packedTotals(connection, invocation.id, invocation.takeChargedUs(), movedKib, totals);
-    this.#channel.signal(0, ServicesSignal.Totals, payload);
+    this.#channel.signal(0, BackendSignal.Totals, payload);
     this.#dropIfOver(connection);
   }
 
@@ -165,7 +165,7 @@ export class CellConnections implements CallsOwner {
   }
 
   splice(connection: number, target: number, listener: ExchangeListener): Exchange {
-    return this.#channel.open(ServicesOpens.Splice, `${connection}\n${target}`, true, null, false, listener);
+    return this.#channel.open(BackendOpens.Splice, `${connection}\n${target}`, true, null, false, listener);
   }
 
   closed(connection: number, error: ProtocolError | undefined): void {
@@ -176,7 +176,7 @@ export class CellConnections implements CallsOwner {
     if (error === undefined) return;
     const payload = Buffer.alloc(4);
     payload.writeUInt32LE(connection);
-    this.#channel.signal(0, ServicesSignal.Broken, Buffer.concat([payload, Buffer.from(error.message)]));
+    this.#channel.signal(0, BackendSignal.Broken, Buffer.concat([payload, Buffer.from(error.message)]));
   }
 
   #splice(connection: number, call: number, exchange: Exchange): void {
@@ -196,7 +196,7 @@ export class CellConnections implements CallsOwner {
     payload.writeUInt32LE(connection, 0);
     payload.writeUInt32LE(invocation.id, 4);
     payload.writeUInt32LE(invocation.takeChargedUs(), 8);
-    this.#channel.signal(0, ServicesSignal.Charged, payload);
+    this.#channel.signal(0, BackendSignal.Charged, payload);
   }
 
   #news(connection: number, id: number, news: News): void {
@@ -206,7 +206,7 @@ export class CellConnections implements CallsOwner {
       if (news === News.Over || news === News.OverAtRest) {
         this.#channel.signal(
           0,
-          ServicesSignal.Totals,
+          BackendSignal.Totals,
           packedTotals(connection, id, 0, 0, { ...NO_CALLS, warnings: [] }),
         );
       }

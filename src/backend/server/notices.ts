@@ -4,7 +4,7 @@
  */
 import type { EdgeError } from '../../quotas/errors.js';
 import type { Notice } from '../wire/message-contents.js';
-import { ServicesSignal } from '../wire/messages.js';
+import { BackendSignal } from '../wire/messages.js';
 
 /** The part of a channel that this needs. */
 export interface NoticeTarget {
@@ -51,5 +51,5 @@ export class Notices {
 }
 
 function send(target: NoticeTarget, notice: Notice): void {
-  target.signal(0, ServicesSignal.Notice, JSON.stringify(notice));
+  target.signal(0, BackendSignal.Notice, JSON.stringify(notice));
 }

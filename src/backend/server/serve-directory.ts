@@ -5,13 +5,13 @@ import { listenToFaults } from '../../quotas/guarded.js';
 import type { ProcessWalls } from '../../storage/process-walls.js';
 import { Storage } from '../../storage/storage.js';
 import { usageStorage } from '../../usage/usage-store.js';
-import { Services } from './backend.js';
+import { Backend } from './backend.js';
 import type { Notices } from './notices.js';
-import { runServices } from './process/run-backend.js';
+import { runBackend } from './process/run-backend.js';
 
 /** The dependencies of a served directory. */
 export interface ServedWith {
-  /** Around the processes that the services start. */
+  /** Around the processes that the backend process starts. */
   readonly walls: ProcessWalls;
   /** Gets the options of each application. */
   readonly onOptions: (options: unknown) => void;
@@ -23,20 +23,20 @@ export interface ServedWith {
 /** Serves until the last application has gone. */
 export async function serveDirectory({ walls, onOptions, notices, registry = REGISTRY }: ServedWith): Promise<void> {
   listenToFaults(notices.warn);
-  await runServices(async directory => {
-    let services: Services | undefined;
+  await runBackend(async directory => {
+    let backend: Backend | undefined;
     const storage = await Storage.open(directory, {
       owners: [
         ...registry.storageOwners,
         cronStorage(Date.now),
-        usageStorage({ keepDays: () => services?.keepDays ?? Number.POSITIVE_INFINITY, now: Date.now }),
+        usageStorage({ keepDays: () => backend?.keepDays ?? Number.POSITIVE_INFINITY, now: Date.now }),
       ],
-      onStored: account => services?.noteStored(account),
+      onStored: account => backend?.noteStored(account),
       onDamaged: notices.warn,
       walls,
     });
-    const running = new Services({ storage, onOptions, notices, registry });
-    services = running;
+    const running = new Backend({ storage, onOptions, notices, registry });
+    backend = running;
     await running.resumeRemovals();
     return {
       application: (socket, { application }) => running.application(socket, application),

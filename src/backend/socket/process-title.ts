@@ -11,7 +11,7 @@ export function titleOf(storage: string): string {
  * Ends the process of this id with SIGKILL, if it is the backend process of the directory. Ids are used again, and one that another process has told may be
  * of another namespace. False when it is not, or the system does not show it.
  */
-export function killServicesProcess(pid: number, storage: string): boolean {
+export function killBackendProcess(pid: number, storage: string): boolean {
   try {
     const [title] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
     return title === titleOf(storage) && process.kill(pid, 'SIGKILL');

@@ -6,7 +6,7 @@ import { detached, guarded } from '../../quotas/guarded.js';
 import { dial } from '../socket/dial.js';
 import { Beat, lineOf } from '../socket/hello.js';
 import { LastWords, summaryOf } from '../socket/last-words.js';
-import { killServicesProcess } from '../socket/process-title.js';
+import { killBackendProcess } from '../socket/process-title.js';
 import type { SocketDirectory } from '../socket/socket-directory.js';
 import type { StartedProcess } from './started-process.js';
 
@@ -26,7 +26,7 @@ export interface ConnectionEvents {
   onSilent(ms: number): void;
 }
 
-/** The result of {@link connectServices} when a process has accepted the application. */
+/** The result of {@link connectBackend} when a process has accepted the application. */
 export interface AcceptedConnection {
   readonly directory: SocketDirectory;
   readonly application: string;
@@ -38,7 +38,7 @@ export interface AcceptedConnection {
 }
 
 /** It owns the directory that it was made with. */
-export class ServicesConnection {
+export class BackendConnection {
   /** The name under which the process knows this application. */
   readonly application: string;
   /** The id of the process. */
@@ -127,7 +127,7 @@ export class ServicesConnection {
   /** Ends a process that does not answer, if it certainly is the one of this directory. False when it may be another by now. */
   kill(): boolean {
     if (this.#isOver) return false;
-    if (this.#started === undefined) return killServicesProcess(this.pid, this.#directory.storage);
+    if (this.#started === undefined) return killBackendProcess(this.pid, this.#directory.storage);
     this.#started.kill('SIGKILL');
     return true;
   }

@@ -1,8 +1,8 @@
 /** The backend process of a storage directory, as an application needs it: there is one, and when it ends there is soon another. */
 import { delay } from 'abort-controller-x';
 import { EdgeError } from '../../quotas/errors.js';
-import type { ServicesConnection } from './backend-connection.js';
-import { connectServices, type ServicesOptions } from './connect-backend.js';
+import type { BackendConnection } from './backend-connection.js';
+import { type BackendOptions, connectBackend } from './connect-backend.js';
 
 /** The wait before a start after one that failed, or after a process that lived for less than {@link STEADY_MS}; the first is at once. */
 const FIRST_WAIT_MS = 100;
@@ -13,28 +13,28 @@ const STEADY_MS = 1000;
 const REPORT_SILENCE_MS = 5000;
 const END_SILENT_MS = 30_000;
 
-export interface ServicesProcessOptions extends ServicesOptions {
+export interface BackendProcessOptions extends BackendOptions {
   /** After this many milliseconds without an answer it warns, once. Counted in seconds. @default 5000 */
   readonly reportSilenceMs?: number;
   /** After this many milliseconds without an answer the process is ended: its calls would wait indefinitely. @default 30,000 */
   readonly endSilentMs?: number;
 }
 
-export interface ServicesEvents {
+export interface BackendEvents {
   /** A process is connected: the first one, or another after one was lost. It knows nothing of the earlier one. */
-  onConnected(connection: ServicesConnection): void;
+  onConnected(connection: BackendConnection): void;
   /** The process has ended: in-flight calls over `connection` have failed. Another is started. */
-  onLost(connection: ServicesConnection, detail: string): void;
+  onLost(connection: BackendConnection, detail: string): void;
   /** For the host's event `warning`: EDGE_SERVICES_LOST, and the codes of a start that failed. */
   onWarning(error: EdgeError): void;
 }
 
-export class ServicesProcess {
-  readonly #options: ServicesProcessOptions;
-  readonly #events: ServicesEvents;
+export class BackendProcess {
+  readonly #options: BackendProcessOptions;
+  readonly #events: BackendEvents;
   readonly #closing = new AbortController();
-  #current: ServicesConnection | undefined;
-  #connecting: Promise<ServicesConnection> | undefined;
+  #current: BackendConnection | undefined;
+  #connecting: Promise<BackendConnection> | undefined;
   #closed: Promise<void> | undefined;
   /** Starts that failed, and processes that ended soon, one after the other. */
   #failures = 0;
@@ -42,28 +42,28 @@ export class ServicesProcess {
   #hasSilence = false;
 
   /** Starts nothing. */
-  constructor(options: ServicesProcessOptions, events: ServicesEvents) {
+  constructor(options: BackendProcessOptions, events: BackendEvents) {
     this.#options = options;
     this.#events = events;
   }
 
   /** The connection, while there is one. */
-  get connection(): ServicesConnection | undefined {
+  get connection(): BackendConnection | undefined {
     return this.#current;
   }
 
   /**
-   * Connects, or waits for a connection that is being made; the same one for as long as it lives. Rejects as {@link connectServices} does, and with
+   * Connects, or waits for a connection that is being made; the same one for as long as it lives. Rejects as {@link connectBackend} does, and with
    * EDGE_CLOSED.
    */
-  connect(): Promise<ServicesConnection> {
+  connect(): Promise<BackendConnection> {
     if (this.#closed !== undefined) return Promise.reject(closedError());
     if (this.#current !== undefined) return Promise.resolve(this.#current);
     this.#connecting ??= this.#connect(0);
     return this.#connecting;
   }
 
-  /** Leaves the process: see {@link ServicesConnection.close}. */
+  /** Leaves the process: see {@link BackendConnection.close}. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -77,11 +77,11 @@ export class ServicesProcess {
     await current?.close();
   }
 
-  async #connect(waitMs: number): Promise<ServicesConnection> {
+  async #connect(waitMs: number): Promise<BackendConnection> {
     const { signal } = this.#closing;
     try {
       if (waitMs > 0) await delay(signal, waitMs).catch(() => signal.throwIfAborted());
-      const connection = await connectServices(this.#options, signal);
+      const connection = await connectBackend(this.#options, signal);
       // Closing waits for this, and then closes it.
       this.#current = connection;
       this.#connectedAt = performance.now();
@@ -97,7 +97,7 @@ export class ServicesProcess {
     }
   }
 
-  #lost(connection: ServicesConnection, detail: string): void {
+  #lost(connection: BackendConnection, detail: string): void {
     if (this.#current !== connection) return;
     this.#current = undefined;
     if (this.#closed !== undefined) return;
@@ -107,7 +107,7 @@ export class ServicesProcess {
     this.#restart(LONGEST_WAIT_AFTER_LOSS_MS);
   }
 
-  #silent(connection: ServicesConnection, ms: number): void {
+  #silent(connection: BackendConnection, ms: number): void {
     const { reportSilenceMs = REPORT_SILENCE_MS, endSilentMs = END_SILENT_MS } = this.#options;
     if (ms === 0) this.#hasSilence = false;
     else if (ms >= endSilentMs) connection.kill();

@@ -8,14 +8,14 @@ import { guarded } from '../../quotas/guarded.js';
 import { dial } from '../socket/dial.js';
 import { lineOf, MAX_HELLO_BYTES, parseWelcome } from '../socket/hello.js';
 import { pidsWithWords } from '../socket/last-words.js';
-import { killServicesProcess } from '../socket/process-title.js';
+import { killBackendProcess } from '../socket/process-title.js';
 import { SocketDirectory } from '../socket/socket-directory.js';
 import { takeLine } from '../socket/take-line.js';
-import { ServicesConnection } from './backend-connection.js';
+import { BackendConnection } from './backend-connection.js';
 import { packageVersion } from './package-version.js';
 import { StartedProcess } from './started-process.js';
 
-export interface ServicesOptions {
+export interface BackendOptions {
   /** The storage directory, made when it does not exist. */
   readonly directory: string;
   /** The heap of the process, in bytes. @default 512 MiB */
@@ -51,7 +51,7 @@ const GIVE_UP_WITHIN_MS = 1000;
  * other users could have put a socket there, EDGE_NOT_SUPPORTED where such sockets do not exist, and the codes with which a storage cannot be opened. Rejects
  * with the reason of `signal` when that is aborted.
  */
-export async function connectServices(options: ServicesOptions, signal?: AbortSignal): Promise<ServicesConnection> {
+export async function connectBackend(options: BackendOptions, signal?: AbortSignal): Promise<BackendConnection> {
   const directory = await SocketDirectory.open(options.directory);
   const attempt = new Attempt(directory, options, signal);
   try {
@@ -73,7 +73,7 @@ type Absence = 'none' | 'busy' | 'refused';
 
 class Attempt {
   readonly #directory: SocketDirectory;
-  readonly #options: ServicesOptions;
+  readonly #options: BackendOptions;
   readonly #signal: AbortSignal | undefined;
   readonly #version: string;
   readonly #until: number;
@@ -83,7 +83,7 @@ class Attempt {
   /** Whether the last answer was that it closed the connection. */
   #isRefused = false;
 
-  constructor(directory: SocketDirectory, options: ServicesOptions, signal: AbortSignal | undefined) {
+  constructor(directory: SocketDirectory, options: BackendOptions, signal: AbortSignal | undefined) {
     this.#directory = directory;
     this.#options = options;
     this.#signal = signal;
@@ -91,13 +91,13 @@ class Attempt {
     this.#until = performance.now() + (options.startWithinMs ?? START_WITHIN_MS);
   }
 
-  async connect(): Promise<ServicesConnection> {
+  async connect(): Promise<BackendConnection> {
     for (let lookMs = FIRST_LOOK_MS; ; lookMs = Math.min(LAST_LOOK_MS, lookMs * 2)) {
       this.#signal?.throwIfAborted();
       // Before the look: a process that has ended since may have done so because another has the directory.
       const ended = this.#started?.how;
       const found = await this.#tryOnce();
-      if (found instanceof ServicesConnection) return found;
+      if (found instanceof BackendConnection) return found;
       this.#signal?.throwIfAborted();
       if (performance.now() >= this.#until) throw this.#late();
       if (found === 'none' && (this.#started === undefined || ended !== undefined)) this.#startAgain();
@@ -146,7 +146,7 @@ class Attempt {
     }
   }
 
-  async #tryOnce(): Promise<ServicesConnection | Absence> {
+  async #tryOnce(): Promise<BackendConnection | Absence> {
     const watch = await dial(this.#directory);
     if (watch === 'none') {
       this.#silentSince = undefined;
@@ -180,7 +180,7 @@ class Attempt {
       return 'none';
     }
     control.write(lineOf({ kind: 'application', application }));
-    return new ServicesConnection({
+    return new BackendConnection({
       directory: this.#directory,
       application,
       pid: welcome.pid,
@@ -226,7 +226,7 @@ class Attempt {
     let why = `no backend process was up within ${ms} ms`;
     if (this.#isRefused) why = `its backend process ${pid} accepts no more connections`;
     else if (isSilent && pid !== undefined) {
-      const then = killServicesProcess(pid, storage)
+      const then = killBackendProcess(pid, storage)
         ? 'and was ended; the next use starts another'
         : 'since it is stopped or very busy; end it';
       why = `its backend process ${pid} has not answered for ${ms} ms, ${then}`;
@@ -236,4 +236,4 @@ class Attempt {
 }
 
 /** The program of the backend process, bundled from pool/backend-main.ts. */
-const MAIN = fileURLToPath(new URL('../../bundle/services.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../bundle/backend.js', import.meta.url));

@@ -1,4 +1,4 @@
-/** A hop of a fetch that a function of the application may answer, as it crosses between the services and the application. */
+/** A hop of a fetch that a function of the application may answer, as it crosses between the backend process and the application. */
 import type { HopAnswer } from '../../bindings/egress/transport.js';
 
 export interface LocalHead {
@@ -15,7 +15,7 @@ export interface LocalHead {
 export type LocalAnswerHead = Omit<HopAnswer, 'body'>;
 
 export function parseLocalHead(text: string): LocalHead {
-  return JSON.parse(text); // written by the services
+  return JSON.parse(text); // written by the backend process
 }
 
 export function parseHopAnswer(text: string): LocalAnswerHead {

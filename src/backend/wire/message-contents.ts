@@ -16,7 +16,7 @@ export interface Notice {
 }
 
 export function parseNotice(text: string): Notice {
-  return JSON.parse(text); // written by the services
+  return JSON.parse(text); // written by the backend process
 }
 
 export enum News {
@@ -54,7 +54,7 @@ export interface DatabaseChange {
 }
 
 export function parseDatabaseChange(text: string): DatabaseChange {
-  return JSON.parse(text); // written by the services
+  return JSON.parse(text); // written by the backend process
 }
 
 /** The greeting of an application. */

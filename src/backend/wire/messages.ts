@@ -18,8 +18,8 @@ export enum ApplicationOpens {
   Redirect = 5,
 }
 
-/** Kinds of the exchanges that the services open. */
-export enum ServicesOpens {
+/** Kinds of the exchanges that the backend process opens. */
+export enum BackendOpens {
   /**
    * A call that is answered in the application, and its body: "function\nconnection\ninvocation\nservice\nmethod\nbinding\ntrace headers as JSON\n" and
    * its arguments as JSON.
@@ -68,8 +68,8 @@ export enum ApplicationSignal {
   Egress = 10,
 }
 
-/** Kinds of the signals of the services. The id is 0. */
-export enum ServicesSignal {
+/** Kinds of the signals of the backend process. The id is 0. */
+export enum BackendSignal {
   /** A call came of an invocation that was not announced: u32 connection | u32 invocation. */
   Asks = 1,
   /** Work for an invocation, which counts as its CPU time: u32 connection | u32 invocation | u32 microseconds. */

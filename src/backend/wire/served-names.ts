@@ -1,4 +1,4 @@
-/** The host names that functions of an application answer, as far as the services have to know: whether a fetch may be for one of them. */
+/** The host names that functions of an application answer, as far as the backend process must know them: whether a fetch may be for one of them. */
 
 export interface ServedNamesList {
   readonly exact: readonly string[];

@@ -5,9 +5,9 @@ import { dirname, join, posix, relative, resolve, sep } from 'node:path';
 import type { ModuleRule } from '../../host/deploy/collect-modules.js';
 import type { FunctionFiles } from '../../host/deploy/config-file.js';
 import type { ModuleSource, ScriptSource } from '../../host/deploy/deployment.js';
-import { Confinement } from './confinement.js';
 import type { BundleMode, Esbuild } from './esbuild.js';
 import { FunctionError, shownPath } from './function-error.js';
+import { ReadableFolders } from './readable-folders.js';
 
 export interface Bundle {
   readonly source: ScriptSource;
@@ -27,7 +27,7 @@ const PACKAGE_FOLDER = `${sep}node_modules${sep}`;
 
 export class Bundler {
   readonly #root: string;
-  readonly #confinement: Confinement | undefined;
+  readonly #readable: ReadableFolders | undefined;
   readonly #context: Promise<Esbuild.BuildContext<{ metafile: true; write: false }>>;
   /** Files that stay modules of their own, by their name: data is not made text. */
   readonly #data = new Map<string, string>();
@@ -37,7 +37,7 @@ export class Bundler {
   constructor(esbuild: typeof Esbuild, { root, main }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
     this.#root = root;
     // In development the function is the person's own, and so is what it imports.
-    this.#confinement = mode === 'production' ? new Confinement(root) : undefined;
+    this.#readable = mode === 'production' ? new ReadableFolders(root) : undefined;
     this.#context = esbuild.context({
       absWorkingDir: root,
       entryPoints: [main],
@@ -62,7 +62,7 @@ export class Bundler {
       loader: LOADERS,
       define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
       plugins: [
-        ...(this.#confinement === undefined ? [] : [confining(this.#confinement)]),
+        ...(this.#readable === undefined ? [] : [confining(this.#readable)]),
         this.#modulePlugin(main, hasRules),
       ],
     });
@@ -88,7 +88,7 @@ export class Bundler {
     for (const { path, text } of result.outputFiles) modules[this.#nameOf(path)] = text;
     const data = [...this.#data];
     for (const [, file] of data) {
-      const refusal = await this.#confinement?.refusal(file);
+      const refusal = await this.#readable?.refusal(file);
       if (refusal !== undefined) throw new FunctionError(refusal);
     }
     for (const [name, file] of data) modules[name] = { type: 'data', source: await readFile(file) };
@@ -164,12 +164,12 @@ export class Bundler {
 }
 
 /** Files that are outside are an error of the build before they are read. */
-function confining(confinement: Confinement): Esbuild.Plugin {
+function confining(readable: ReadableFolders): Esbuild.Plugin {
   return {
     name: 'edgehost-confinement',
     setup: build =>
       build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
-        const refusal = await confinement.refusal(path);
+        const refusal = await readable.refusal(path);
         return refusal === undefined ? undefined : { errors: [{ text: refusal }] };
       }),
   };

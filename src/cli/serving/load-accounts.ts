@@ -2,10 +2,10 @@
 import PQueue from 'p-queue';
 import type { Account } from '../../host/account.js';
 import type { EdgeHost } from '../../host/edge-host.js';
-import { Confinement } from '../functions/confinement.js';
 import { readEnvFile, withEnv } from '../functions/env-file.js';
 import { type FunctionPlace, findFunctions } from '../functions/find-functions.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
+import { ReadableFolders } from '../functions/readable-folders.js';
 import type { ServerAccount, ServerFunction } from './server-file.js';
 
 /** A function, read and with the options that it is to have. */
@@ -73,9 +73,9 @@ async function placesOf({ path, name, routes, error }: ServerFunction): Promise<
     throw error(cause instanceof Error ? cause.message : String(cause));
   });
   // A customer's folder may contain links to folders of other customers.
-  const confinement = new Confinement(path);
+  const readable = new ReadableFolders(path);
   for (const { file } of places) {
-    const refusal = file === path ? undefined : await confinement.refusal(file);
+    const refusal = file === path ? undefined : await readable.refusal(file);
     if (refusal !== undefined) throw error(refusal);
   }
   if (places.length > 1 && (name !== undefined || routes !== undefined))

@@ -41,7 +41,7 @@ export interface NumberOption extends Described {
 export type Option = FlagOption | TextOption | ListOption | ChoiceOption | NumberOption;
 export type OptionTable = Readonly<Record<string, Option>>;
 
-export type ValueOf<O> = O extends FlagOption
+export type OptionValue<O> = O extends FlagOption
   ? boolean
   : O extends ListOption
     ? readonly string[]
@@ -67,7 +67,7 @@ export interface Syntax<T extends OptionTable = OptionTable> {
 }
 
 export interface Arguments<T extends OptionTable> {
-  readonly values: { readonly [N in keyof T]: ValueOf<T[N]> };
+  readonly values: { readonly [N in keyof T]: OptionValue<T[N]> };
   readonly paths: readonly string[];
 }
 

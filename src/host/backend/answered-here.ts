@@ -2,7 +2,7 @@
 
 import type { TracedCall } from '../../backend/calls/call-trace.js';
 import { type LocalAnswerHead, type LocalHead, parseLocalHead } from '../../backend/wire/local-hop.js';
-import { ServicesOpens } from '../../backend/wire/messages.js';
+import { BackendOpens } from '../../backend/wire/messages.js';
 import type { HopRequest, LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin, Service, ServiceBody } from '../../bindings/service.js';
 import type { Exchange } from '../../protocol/exchange.js';
@@ -33,17 +33,17 @@ export class AnsweredHere {
   }
 
   answers(kind: number): boolean {
-    return kind in ServicesOpens;
+    return kind in BackendOpens;
   }
 
   async answer(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): Promise<void> {
     if (isComplete) exchange.buffer(body);
     const io = new ExchangeIo(exchange);
     try {
-      if (kind === ServicesOpens.Call) await this.#call(exchange, io, head, isComplete);
-      else if (kind === ServicesOpens.Route)
+      if (kind === BackendOpens.Call) await this.#call(exchange, io, head, isComplete);
+      else if (kind === BackendOpens.Route)
         reply(exchange, this.#route(parseLocalHead(head)) === undefined ? '' : 'local');
-      else if (kind === ServicesOpens.Local) await this.#local(exchange, io, parseLocalHead(head), isComplete);
+      else if (kind === BackendOpens.Local) await this.#local(exchange, io, parseLocalHead(head), isComplete);
       else await this.#traceBegins(exchange, head);
     } catch (error) {
       exchange.fail(failureText(error));
@@ -56,7 +56,7 @@ export class AnsweredHere {
     const answering = fn?.services.get(Number(service))?.services.get(binding);
     if (fn === undefined || answering === undefined)
       throw new TypeError(`The function has no binding ${JSON.stringify(binding)}`);
-    // The services have read them as they came, and all accounts share the connection.
+    // The backend process has read them as they came, and all accounts share the connection.
     const share = this.#parts.share(fn.record.account);
     const answer = (): Promise<void> => this.#answerCall(exchange, io, head, isComplete, fn, answering, share);
     await this.#inTurn(share, answer);
@@ -75,7 +75,7 @@ export class AnsweredHere {
     const began = performance.now();
     const fields = head.split('\n', 7);
     const [, connection = '', id = '', , method = '', , trace = ''] = fields;
-    const traceHeaders: string[] = JSON.parse(trace); // written by the services, as is what follows
+    const traceHeaders: string[] = JSON.parse(trace); // written by the backend process, as is what follows
     const argumentText = head.slice(fields.join('\n').length + 1);
     const args: unknown = JSON.parse(argumentText);
     const argumentBytes = heapBytesOf(args, argumentText.length);
@@ -171,7 +171,7 @@ export class AnsweredHere {
 
   async #traceBegins(exchange: Exchange, text: string): Promise<void> {
     const [connection = '', id = ''] = text.split('\n', 2);
-    const call: TracedCall = JSON.parse(text.slice(connection.length + id.length + 2)); // written by the services
+    const call: TracedCall = JSON.parse(text.slice(connection.length + id.length + 2)); // written by the backend process
     const caller = this.#parts.reports.caller(Number(connection), Number(id));
     const trace = await caller?.trace?.beginCall(call);
     const span = trace === undefined || caller === undefined ? 0 : this.#parts.reports.beginSpan(trace, caller);
@@ -184,7 +184,7 @@ export class AnsweredHere {
   }
 }
 
-/** The work of a call that is answered here: the application's part is charged here, and the services count the call. */
+/** The work of a call that is answered here: the application's part is charged here, and the backend process counts the call. */
 class AnsweredWork implements CallWork {
   readonly owner: HostShare;
   readonly #parts: AnsweredHereParts;

@@ -1,4 +1,4 @@
-/** The isolates whose calls the services answer, by the number of their connection. One that outlives the backend process gets a connection to the next. */
+/** The isolates whose calls the backend process answers, by the number of their connection. An isolate that outlives the process gets a new connection. */
 
 import { pair } from '../../backend/wire/message-contents.js';
 import { ApplicationOpens, ApplicationSignal } from '../../backend/wire/messages.js';

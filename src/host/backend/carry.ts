@@ -1,5 +1,5 @@
 /**
- * Carries a connection of an isolate to the services over the isolate's connection to the application: of one that lives longer than the process that it
+ * Carries a connection of an isolate to the backend process over the isolate's connection to the application: of one that lives longer than the process that it
  * was connected to, until it is replaced.
  */
 import type { Socket } from 'node:net';

@@ -1,8 +1,8 @@
 /** The control connection to the backend process: a new one replaces it when the process has ended, and each is greeted before its first call. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { isLost } from '../../backend/client/remote-link.js';
-import type { ServicesConnection } from '../../backend/spawn/backend-connection.js';
-import { ServicesProcess } from '../../backend/spawn/backend-process.js';
+import type { BackendConnection } from '../../backend/spawn/backend-connection.js';
+import { BackendProcess } from '../../backend/spawn/backend-process.js';
 import { CONNECTION_BOUNDS } from '../../backend/wire/connection-bounds.js';
 import { leave } from '../../backend/wire/outgoing-call.js';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
@@ -33,11 +33,11 @@ const NOT_LOST = (): { readonly lost: boolean } => ({ lost: false });
 export class ControlConnection {
   readonly #options: ControlConnectionOptions;
   readonly #owner: ChannelOwner;
-  readonly #process: ServicesProcess;
+  readonly #process: BackendProcess;
   /** Resolves when the process knows this application. */
   #ready: Promise<void> = Promise.resolve();
   #channel: Channel | undefined;
-  #connection: ServicesConnection | undefined;
+  #connection: BackendConnection | undefined;
   #access: Promise<void> | undefined;
   #isClosed = false;
 
@@ -45,7 +45,7 @@ export class ControlConnection {
   constructor(owner: ChannelOwner, options: ControlConnectionOptions) {
     this.#owner = owner;
     this.#options = options;
-    this.#process = new ServicesProcess(
+    this.#process = new BackendProcess(
       { directory: options.directory, ...(options.main !== undefined && { main: options.main }) },
       {
         onConnected: connection => this.#connected(connection),
@@ -61,7 +61,7 @@ export class ControlConnection {
   }
 
   /** The process at the other end, which opens more connections; undefined without a process. */
-  get process(): ServicesConnection | undefined {
+  get process(): BackendConnection | undefined {
     return this.#connection;
   }
 
@@ -69,7 +69,7 @@ export class ControlConnection {
     return this.#isClosed;
   }
 
-  /** Resolves when the services can be called. Rejects when they cannot be started. */
+  /** Resolves when the backend process can be called. Rejects when it cannot be started. */
   async channel(): Promise<Channel> {
     // A process may end while it is being connected to, and be known as the current one for a moment: then it is the next one.
     for (let round = 0; round < CONNECTING_ROUNDS; round++) {
@@ -106,7 +106,7 @@ export class ControlConnection {
     await this.#process.close();
   }
 
-  #connected(connection: ServicesConnection): void {
+  #connected(connection: BackendConnection): void {
     this.#connection = connection;
     const channel = new Channel(socketTransport(connection.control, false), 'host', this.#owner, CONNECTION_BOUNDS);
     this.#channel = channel;

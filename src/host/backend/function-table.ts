@@ -1,4 +1,4 @@
-/** The functions of this application that the services answer calls of. Each new backend process has all of them registered. */
+/** The functions of this application that the backend process answers calls of. Each new backend process has all of them registered. */
 
 import type { BindingErrors } from '../../backend/wire/errors.js';
 import { forward } from '../../backend/wire/forwarded-call.js';

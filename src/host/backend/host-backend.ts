@@ -6,7 +6,7 @@ import { RemoteStore } from '../../backend/client/remote-store.js';
 import type { HostStore } from '../../backend/host-store.js';
 import type { BindingErrors } from '../../backend/wire/errors.js';
 import { type Notice, parseDatabaseChange, parseNotice } from '../../backend/wire/message-contents.js';
-import { ApplicationSignal, ServicesOpens, ServicesSignal } from '../../backend/wire/messages.js';
+import { ApplicationSignal, BackendOpens, BackendSignal } from '../../backend/wire/messages.js';
 import type { ServedNamesList } from '../../backend/wire/served-names.js';
 import type { LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin } from '../../bindings/service.js';
@@ -26,14 +26,14 @@ import { NamesReport } from './names-report.js';
 import { PreparedConnections } from './prepared-connections.js';
 import type { RemoteFunction } from './remote-function.js';
 
-export interface HostServicesOptions
+export interface HostBackendOptions
   extends AccountFollowerOptions,
     Omit<ControlConnectionOptions, 'greet' | 'onConnected'> {
   /** Restores the errors of bindings that come from the backend process. */
   readonly errors: BindingErrors;
   /** The backend process has ended: cells have no connection to the next one. */
   readonly onLost: () => void;
-  /** The services have reported the layers around their SQL engines. */
+  /** The backend process has reported the layers around its SQL engines. */
   readonly onSqlSandbox: (state: SandboxState) => void;
   readonly share: (account: string) => HostShare | undefined;
   /** The cells of the account have to end. */
@@ -42,8 +42,8 @@ export interface HostServicesOptions
   readonly names: () => ServedNamesList;
 }
 
-export class HostServices implements ChannelOwner {
-  readonly #options: HostServicesOptions;
+export class HostBackend implements ChannelOwner {
+  readonly #options: HostBackendOptions;
   readonly #control: ControlConnection;
   readonly #accounts: AccountFollower;
   readonly #names: NamesReport;
@@ -58,7 +58,7 @@ export class HostServices implements ChannelOwner {
   readonly #databases = new DatabaseListeners();
   #wasConnected = false;
 
-  constructor(options: HostServicesOptions) {
+  constructor(options: HostBackendOptions) {
     this.#options = options;
     this.#accounts = new AccountFollower(options);
     this.#control = new ControlConnection(this, {
@@ -131,43 +131,43 @@ export class HostServices implements ChannelOwner {
   // --- ChannelOwner ---
 
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
-    if (kind === ServicesOpens.Splice) this.#isolates.spliced(exchange, head);
-    else if (kind === ServicesOpens.AccountChanged) {
+    if (kind === BackendOpens.Splice) this.#isolates.spliced(exchange, head);
+    else if (kind === BackendOpens.AccountChanged) {
       detached(this.#accounts.follow(exchange, head), () => exchange.fail('The application could not follow'));
-    } else if (kind === ServicesOpens.RemovalLeft) detached(this.#accounts.takeRemoval(exchange, head));
+    } else if (kind === BackendOpens.RemovalLeft) detached(this.#accounts.takeRemoval(exchange, head));
     else if (this.#here.answers(kind)) this.#here.answer(exchange, kind, head, body, isComplete);
     else exchange.fail('Not supported');
   }
 
   onSignal(_id: number, kind: number, payload: Buffer): void {
     switch (kind) {
-      case ServicesSignal.Asks:
+      case BackendSignal.Asks:
         this.#reports.asked(payload);
         return;
-      case ServicesSignal.Charged:
+      case BackendSignal.Charged:
         this.#reports.charged(payload);
         return;
-      case ServicesSignal.Totals:
+      case BackendSignal.Totals:
         this.#reports.totals(payload);
         return;
-      case ServicesSignal.Stuck: {
+      case BackendSignal.Stuck: {
         const text = payload.toString('utf8');
         const at = text.indexOf('\n');
         this.#options.onStuck(text.slice(0, at), text.slice(at + 1));
         return;
       }
-      case ServicesSignal.Broken:
+      case BackendSignal.Broken:
         this.#isolates.get(payload.readUInt32LE(0))?.broke(payload.toString('utf8', 4));
         return;
-      case ServicesSignal.TraceEnds:
+      case BackendSignal.TraceEnds:
         this.#reports.endSpan(payload.toString('utf8'));
         return;
-      case ServicesSignal.DatabaseChanged: {
+      case BackendSignal.DatabaseChanged: {
         const { name, keys } = parseDatabaseChange(payload.toString('utf8'));
         this.#databases.changed(name, keys);
         return;
       }
-      case ServicesSignal.Notice:
+      case BackendSignal.Notice:
         this.#noticed(parseNotice(payload.toString('utf8')));
         return;
       default:

@@ -1,4 +1,4 @@
-/** Reports on invocations in both directions: the services learn when one begins and ends, and report their work for it, its totals and its spans. */
+/** Reports on invocations in both directions: the backend process learns when one begins and ends, and reports its work for it, its totals and its spans. */
 
 import type { CallTrace } from '../../backend/calls/call-trace.js';
 import { forward } from '../../backend/wire/forwarded-call.js';
@@ -43,7 +43,7 @@ export class InvocationReports {
     return this.#callers.get(keyOf(connection, invocation));
   }
 
-  // --- To the services ---
+  // --- To the backend process ---
 
   /** False while there is no connection. */
   news(connection: number, invocation: number, news: News): boolean {
@@ -91,13 +91,13 @@ export class InvocationReports {
     this.#control.current?.signal(0, ApplicationSignal.Egress, payload);
   }
 
-  // --- From the services ---
+  // --- From the backend process ---
 
   /** A call has come for an invocation that was not announced. */
   asked(payload: Buffer): void {
     const [connection, invocation] = [payload.readUInt32LE(0), payload.readUInt32LE(4)];
     const port = this.#isolates.get(connection)?.find(invocation);
-    if (port?.onServicesAsk?.() === true) return;
+    if (port?.onBackendAsks?.() === true) return;
     this.news(connection, invocation, News.Unknown);
   }
 

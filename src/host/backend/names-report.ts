@@ -1,4 +1,4 @@
-/** Tells the services the host names that functions answer: a little after they change, since many functions may be loaded in a row. */
+/** Tells the backend process the host names that functions answer: a little after they change, since many functions may be loaded in a row. */
 
 import { ApplicationSignal } from '../../backend/wire/messages.js';
 import type { ServedNamesList } from '../../backend/wire/served-names.js';
@@ -10,7 +10,7 @@ const NAMES_AFTER_MS = 50;
 export class NamesReport {
   readonly #control: ControlConnection;
   readonly #names: () => ServedNamesList;
-  /** Set while the services do not know the names. */
+  /** Set while the backend process does not know the names. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor(control: ControlConnection, names: () => ServedNamesList) {

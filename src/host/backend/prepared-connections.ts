@@ -1,9 +1,9 @@
-/** The connections of cells to the services. They are opened before their cell exists, which inherits them, and closed when no cell takes them. */
+/** The connections of cells to the backend process. They are opened before their cell exists, which inherits them, and closed when no cell takes them. */
 import type { Socket } from 'node:net';
-import type { ServicesConnection } from '../../backend/spawn/backend-connection.js';
+import type { BackendConnection } from '../../backend/spawn/backend-connection.js';
 import { pair } from '../../backend/wire/message-contents.js';
 import { ApplicationSignal } from '../../backend/wire/messages.js';
-import { type CellConnections, type CellServices, FIRST_LEASES } from '../../pool/host/cell.js';
+import { type CellBackend, FIRST_LEASES, type InheritedConnections } from '../../pool/host/cell.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded, guardedEach } from '../../quotas/guarded.js';
 import type { ControlConnection } from './control-connection.js';
@@ -11,9 +11,9 @@ import type { ControlConnection } from './control-connection.js';
 /** Connections that no cell has taken within this time are closed: another cell was created in its place. */
 const UNUSED_MS = 5000;
 
-export class PreparedConnections implements CellServices {
+export class PreparedConnections implements CellBackend {
   readonly #control: ControlConnection;
-  readonly #prepared: CellConnections[] = [];
+  readonly #prepared: InheritedConnections[] = [];
   #next = 1;
 
   constructor(control: ControlConnection) {
@@ -49,18 +49,18 @@ export class PreparedConnections implements CellServices {
   }
 
   /** Opens one more connection, for an isolate that has lost its own. */
-  async open(process: ServicesConnection): Promise<{ readonly number: number; readonly socket: Socket }> {
+  async open(process: BackendConnection): Promise<{ readonly number: number; readonly socket: Socket }> {
     const number = this.#next++;
     return { number, socket: await process.open(String(number)) };
   }
 
-  take(): CellConnections {
+  take(): InheritedConnections {
     const connections = this.#prepared.shift();
     if (connections === undefined) throw new EdgeError('EDGE_SERVICES_LOST', 'The backend process has just ended');
     return connections;
   }
 
-  release({ first, sockets }: Parameters<CellServices['release']>[0]): void {
+  release({ first, sockets }: Parameters<CellBackend['release']>[0]): void {
     this.#released(first, sockets.length);
   }
 
@@ -73,14 +73,14 @@ export class PreparedConnections implements CellServices {
     this.#control.current?.signal(0, ApplicationSignal.Gone, pair(first, count));
   }
 
-  #dropUnused(connections: CellConnections): void {
+  #dropUnused(connections: InheritedConnections): void {
     const at = this.#prepared.indexOf(connections);
     if (at < 0) return;
     this.#prepared.splice(at, 1);
     this.#drop(connections);
   }
 
-  #drop(connections: CellConnections): void {
+  #drop(connections: InheritedConnections): void {
     guardedEach(connections.sockets, socket => socket.destroy());
     this.release(connections);
   }

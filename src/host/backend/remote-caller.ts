@@ -9,13 +9,13 @@ export interface RemoteCaller extends CallOrigin {
   readonly trace: CallTracer | undefined;
   /** The async context of the application's code that answers its calls. */
   readonly caller: CallerContext;
-  /** The services have worked for it, which counts as its CPU time. */
+  /** The backend process has worked for it, which counts as its CPU time. */
   charge(ms: number): void;
-  /** It is over there too. Undefined when the services have ended, and their counts with them. */
+  /** It is over there too. Undefined when the backend process has ended, and its counts with it. */
   onTotals(totals: RemoteTotals | undefined): void;
 }
 
-/** An invocation as the services know it. */
+/** An invocation as the backend process knows it. */
 export interface InvocationAddress {
   readonly connection: number;
   readonly invocation: number;

@@ -12,7 +12,7 @@ import type { InvocationAddress, RemoteCaller } from './remote-caller.js';
 export interface FunctionLine {
   readonly reports: InvocationReports;
   readonly isolates: AttachedIsolates;
-  /** The services need not know the function any longer. */
+  /** The backend process need not know the function any longer. */
   forget(): void;
 }
 

@@ -40,8 +40,8 @@ export interface BudgetParts {
   readonly evict: (idleForMs: number) => boolean;
   /** Ends a warm cell without account. Returns its resources, undefined when no cell is warm. */
   readonly endWarmCell: () => Resources | undefined;
-  /** The process that has a connection of each isolate to the services; undefined while it does not run. */
-  readonly servicesPid: () => number | undefined;
+  /** The process that has a connection of each isolate to the backend process; undefined while it does not run. */
+  readonly backendPid: () => number | undefined;
 }
 
 /** A limit that cells share with other users. */
@@ -66,7 +66,7 @@ export class HostBudgets {
   readonly #descriptors: Budget;
   readonly #tasks: Budget;
   readonly #ownDescriptors: Bound | undefined;
-  #servicesDescriptors: { readonly pid: number; readonly bound: Bound | undefined } | undefined;
+  #backendDescriptors: { readonly pid: number; readonly bound: Bound | undefined } | undefined;
   readonly #taskBounds: readonly Bound[];
 
   /** @throws RangeError when more is reserved than the system allows */
@@ -159,12 +159,12 @@ export class HostBudgets {
   }
 
   get #descriptorBounds(): Bound[] {
-    const pid = this.#parts.servicesPid();
-    if (pid !== this.#servicesDescriptors?.pid) {
-      this.#servicesDescriptors =
+    const pid = this.#parts.backendPid();
+    if (pid !== this.#backendDescriptors?.pid) {
+      this.#backendDescriptors =
         pid === undefined ? undefined : { pid, bound: this.#descriptorBound(descriptorLimit(pid)) };
     }
-    return [this.#ownDescriptors, this.#servicesDescriptors?.bound].filter(bound => bound !== undefined);
+    return [this.#ownDescriptors, this.#backendDescriptors?.bound].filter(bound => bound !== undefined);
   }
 
   /** The application keeps its reserve. Where it has more than that open already, it keeps all that it has open. */

@@ -2,7 +2,7 @@
 import type { CellState } from '../../pool/host/capacity/live-cell.js';
 import { CELL, ISOLATE, NOTHING, type Resources, sum, THREAD } from '../../pool/host/capacity/resources.js';
 import { WarmCells } from '../../pool/host/capacity/warm-cells.js';
-import { type Cell, type CellEvents, type CellOptions, type CellServices, FIRST_LEASES } from '../../pool/host/cell.js';
+import { type Cell, type CellBackend, type CellEvents, type CellOptions, FIRST_LEASES } from '../../pool/host/cell.js';
 import { CellSupervisor } from '../../pool/host/cell-supervisor.js';
 import { type CgroupState, cgroupsOfProcess } from '../../pool/host/cell-usage/cgroup.js';
 import type { GateRoom } from '../../pool/host/isolate-gate.js';
@@ -63,8 +63,8 @@ export interface CellsHealth {
 }
 
 /** Services that have a process of their own, as cells need them. */
-export interface HostCellsServices {
-  readonly connections: CellServices;
+export interface HostCellsBackend {
+  readonly connections: CellBackend;
   /** Resolves when there are connections for one more cell, as many as it has leases. */
   readonly ready: (leases: number) => Promise<unknown>;
   readonly pid: () => number | undefined;
@@ -82,7 +82,7 @@ export interface HostCellsParts {
   /** A share of the host with the bounds of an account. `onStuck` gets the reason why its owner must end. */
   readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
   readonly warn: (error: EdgeError) => void;
-  readonly services?: HostCellsServices | undefined;
+  readonly backend?: HostCellsBackend | undefined;
 }
 
 export class HostCells {
@@ -125,7 +125,7 @@ export class HostCells {
   }
 
   #createBudgets(): HostBudgets {
-    const { options, evict, services } = this.#parts;
+    const { options, evict, backend } = this.#parts;
     const { isolation, memoryBytes, reservedDescriptors, reservedTasks } = options;
     return new HostBudgets({
       isolation,
@@ -146,7 +146,7 @@ export class HostCells {
       },
       evict,
       endWarmCell: () => this.#warm.endOne(),
-      servicesPid: () => services?.pid(),
+      backendPid: () => backend?.pid(),
     });
   }
 
@@ -326,10 +326,10 @@ export class HostCells {
   }
 
   async #prepare(leases: number): Promise<void> {
-    const { options, services } = this.#parts;
+    const { options, backend } = this.#parts;
     if (options.isolation === 'process') await this.#prepareSandbox();
     // Last: connections that no cell takes soon are closed.
-    await services?.ready(this.#budgets.leases(leases));
+    await backend?.ready(this.#budgets.leases(leases));
   }
 
   async #prepareSandbox(): Promise<void> {
@@ -367,7 +367,7 @@ export class HostCells {
           {
             cgroups: this.#cgroups?.parent,
             share,
-            services: this.#parts.services?.connections,
+            backend: this.#parts.backend?.connections,
             launcher: this.#launcher,
           },
         );

@@ -25,8 +25,8 @@ import { Admission } from '../../quotas/requests/admission.js';
 import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quotas/requests/shared-counters.js';
 import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
-import { HostServices } from '../backend/host-backend.js';
-import { HostCells, type HostCellsServices } from '../cells/host-cells.js';
+import { HostBackend } from '../backend/host-backend.js';
+import { HostCells, type HostCellsBackend } from '../cells/host-cells.js';
 import { AlarmScheduler } from '../events/alarm-scheduler.js';
 import { CronScheduler } from '../events/cron-scheduler.js';
 import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
@@ -57,10 +57,10 @@ export interface HostParts {
   /** The text of the guest realm's bundle. @default the package's bundle */
   readonly guestBundle?: string;
   /** The program of the backend process. @default the package's program */
-  readonly servicesMain?: string;
+  readonly backendMain?: string;
 }
 
-/** How long the services may take, when the host closes, to say what the last invocations came to. */
+/** How long the backend process may take, when the host closes, to say what the last invocations came to. */
 const TOTALS_MS = 5000;
 
 export class HostCore {
@@ -72,8 +72,8 @@ export class HostCore {
   /** Gives the application bodies as streams. */
   readonly bodies: GivenBodies;
   readonly usage: HostUsage;
-  /** The services, where they have a process of their own. */
-  readonly remote: HostServices | undefined;
+  /** The connection to the backend process. Undefined with `backend: 'inline'`. */
+  readonly remote: HostBackend | undefined;
   readonly crons: CronScheduler;
   readonly cells: HostCells;
   readonly gate: IsolateGate;
@@ -112,7 +112,7 @@ export class HostCore {
         applicationClaims(async () => (await this.storage.openForUse()).objects)),
     };
     const { registry = REGISTRY } = parts;
-    this.remote = this.options.backend === 'process' ? this.#createRemote(registry, parts.servicesMain) : undefined;
+    this.remote = this.options.backend === 'process' ? this.#createRemote(registry, parts.backendMain) : undefined;
     this.cells = this.#createCells(parts.guestBundle);
     this.gate = this.#createGate();
     this.#walls = new EngineWalls(this.options.sandbox, this.#warn);
@@ -196,7 +196,7 @@ export class HostCore {
     this.#forgetFaults();
   }
 
-  /** The event and the usage of an invocation are made when the services have said what its calls came to. A process that hangs is not waited for. */
+  /** The event and the usage of an invocation are made when the backend process has said what its calls came to. A process that hangs is not waited for. */
   async #totalsKnown(): Promise<void> {
     const { remote } = this;
     if (remote === undefined) return;
@@ -216,7 +216,7 @@ export class HostCore {
           onStuck(reason);
         }),
       warn: this.#warn,
-      ...(this.remote !== undefined && { services: cellServices(this.remote) }),
+      ...(this.remote !== undefined && { backend: cellBackend(this.remote) }),
     });
   }
 
@@ -228,10 +228,10 @@ export class HostCore {
     return new HostBindings(registry, host, { isHere, link: remote.link });
   }
 
-  #createRemote(errors: BindingRegistry, main: string | undefined): HostServices {
+  #createRemote(errors: BindingRegistry, main: string | undefined): HostBackend {
     const { storage, connectionSlotRelease, usage, sandbox } = this.options;
     const access = { isStrict: sandbox === 'strict', onWarning: this.#warn };
-    return new HostServices({
+    return new HostBackend({
       directory: storage,
       errors,
       ...(main !== undefined && { main }),
@@ -324,9 +324,9 @@ export class HostCore {
     });
   }
 
-  #remoteUsage(services: HostServices): RemoteUsagePart {
-    const usage = new RemoteUsage(services.link);
-    return { usage, settled: () => services.settled() };
+  #remoteUsage(backend: HostBackend): RemoteUsagePart {
+    const usage = new RemoteUsage(backend.link);
+    return { usage, settled: () => backend.settled() };
   }
 
   #createAdmission(): Admission {
@@ -390,7 +390,7 @@ export class HostCore {
   }
 }
 
-function cellServices(remote: HostServices): HostCellsServices {
+function cellBackend(remote: HostBackend): HostCellsBackend {
   return {
     connections: remote.connections,
     ready: leases => remote.connections.prepare(leases),

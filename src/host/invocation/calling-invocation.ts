@@ -94,7 +94,7 @@ export abstract class CallingInvocation implements RemoteCaller {
 
   // --- The backend process ---
 
-  onServicesAsk(): boolean {
+  onBackendAsks(): boolean {
     const { remote } = this.context;
     if (remote === undefined) return false;
     remote.noteCalls(true);
@@ -111,7 +111,7 @@ export abstract class CallingInvocation implements RemoteCaller {
       record.accounting = totals;
       record.warnings.take(totals.warnings);
     }
-    // Before that the services have been lost, and nothing is known of its calls.
+    // Before that the backend process has been lost, and nothing is known of its calls.
     if (this.isOver) this.report();
   }
 
@@ -141,7 +141,7 @@ export abstract class CallingInvocation implements RemoteCaller {
     this.#peer?.close();
   }
 
-  /** Reports when the totals of its calls are known. @param isAtRest none of its calls is on its way to the services */
+  /** Reports when the totals of its calls are known. @param isAtRest none of its calls is on its way to the backend process */
   protected settleCalls(isAtRest: boolean): void {
     const accounting = this.#calls?.accounting;
     if (accounting !== undefined) {

@@ -26,7 +26,7 @@ export interface InvocationContext {
   readonly version: string;
   readonly limits: ResolvedLimits;
   readonly services: FunctionServices;
-  /** Answers the calls in place of `services`, where the services have a process of their own. */
+  /** With a backend process, which answers the calls in place of `services`. */
   readonly remote?: RemoteFunction | undefined;
   /** Other accounts whose functions may call it. */
   readonly callers?: readonly string[];

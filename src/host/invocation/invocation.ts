@@ -372,7 +372,7 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
     if (isBounded && this.record.kind === 'fetch') waitUntilSoon(this);
   }
 
-  /** @param isAtRest none of its calls is on its way to the services */
+  /** @param isAtRest none of its calls is on its way to the backend process */
   #finish(isolateCpuMs: number, peakBytes: number, isAtRest = false): void {
     if (this.#state === 'over') return;
     this.#state = 'over';

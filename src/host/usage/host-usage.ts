@@ -20,7 +20,7 @@ export interface HostUsageOptions {
   /** Opens the storage when it is not open yet. */
   readonly records: () => Promise<UsageRecords>;
   readonly stored: StoredBytes;
-  /** Where the services have a process of their own. @default usage is written here */
+  /** With a backend process. @default usage is written here */
   readonly remote?: RemoteUsagePart;
   readonly onError: (error: unknown) => void;
 }

@@ -11,19 +11,19 @@ import type { CellReader } from './cell-usage/cell-watch.js';
 export interface LeaseConnection {
   readonly lease: number;
   readonly transport: Transport;
-  /** The number of its connection to the services, where those have a process of their own. */
+  /** The number of its connection to the backend process, if there is one. */
   readonly calls?: number;
 }
 
-/** How isolates reach services that have a process of their own. */
-export interface CellServices {
+/** How isolates reach the backend process. */
+export interface CellBackend {
   /** Open connections, which a new cell inherits. @throws Error when none is left: they are opened before the cell is created */
-  take(): CellConnections;
+  take(): InheritedConnections;
   /** The cell has ended. */
-  release(connections: Pick<CellConnections, 'first'> & { readonly sockets: { readonly length: number } }): void;
+  release(connections: Pick<InheritedConnections, 'first'> & { readonly sockets: { readonly length: number } }): void;
 }
 
-export interface CellConnections {
+export interface InheritedConnections {
   /** The number of the first; the others follow it. */
   readonly first: number;
   /** As many as a cell has leases. */
@@ -76,7 +76,7 @@ export interface CellOptions {
   readonly cellMemoryBytes: number;
   /** The text of the guest realm's bundle. @default the package's bundle */
   readonly guestBundle?: string;
-  /** Leases that it begins with, unless its connections to the services are fewer. @default {@link FIRST_LEASES} */
+  /** Leases that it begins with, unless its connections to the backend process are fewer. @default {@link FIRST_LEASES} */
   readonly leases?: number;
 }
 

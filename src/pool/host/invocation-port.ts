@@ -21,8 +21,8 @@ export interface InvocationPort extends ExchangeListener {
   onCallRead(call: number): void;
   /** Everything sent before the ping has had its turn in the isolate, where function code is reading the answers of these calls. */
   onPong(reading: readonly number[]): void;
-  /** The services have got a call of it, and ask whether it is open. */
-  onServicesAsk?(): boolean;
+  /** The backend process has got a call of it, and asks whether it is open. */
+  onBackendAsks?(): boolean;
   /** The invocation has ended in the isolate. `flags` are a {@link DoneFlag} set. */
   onDone(cpuMs: number, peakBytes: number, flags: number): void;
   /** Somebody waits for its answer. */

@@ -39,7 +39,7 @@ const CLOSE_WITHIN_MS = 30_000;
 
 export class IsolateHandle implements ChannelOwner {
   readonly lease: number;
-  /** The number of its connection to the services, where those have a process of their own. */
+  /** The number of its connection to the backend process, if there is one. */
   calls: number | undefined;
   readonly splices = new IsolateSplices({
     find: id => this.#channel.find(id),
@@ -151,7 +151,7 @@ export class IsolateHandle implements ChannelOwner {
   /** A timer of a stateful object is due. The payload was written by the isolate. Set with the function, in isolates of objects. */
   timerDue: ((payload: Buffer) => void) | undefined;
 
-  /** The isolate asks for a connection to the services, since its own has ended. Set with its function, for one time. */
+  /** The isolate asks for a connection to the backend process, since its own has ended. Set with its function, for one time. */
   reconnect: ((exchange: Exchange) => void) | undefined;
 
   /** The open invocation of this id. */
@@ -295,7 +295,7 @@ export class IsolateHandle implements ChannelOwner {
   // --- ChannelOwner ---
 
   onOpen(exchange: Exchange, kind: number, head: string, body: Buffer, isComplete: boolean): void {
-    if (kind === IsolateOpens.Services) {
+    if (kind === IsolateOpens.Backend) {
       this.#reconnect(exchange);
       return;
     }

@@ -1,4 +1,4 @@
-/** Bodies that an isolate passes on between this process and the services. An invocation whose answer is such a body ends when the answer has. */
+/** Bodies that an isolate passes on between this process and the backend process. An invocation whose answer is such a body ends when the answer has. */
 import { CrossSplices } from '../../protocol/bodies/cross-splice.js';
 import type { Exchange, ExchangeListener } from '../../protocol/exchange.js';
 import { asProtocolError } from '../../protocol/frames/protocol-error.js';
@@ -8,7 +8,7 @@ import type { HostShare } from '../../quotas/host/host-share.js';
 /** The connection of this process to the services that an isolate calls. */
 export interface SpliceLine {
   readonly isConnected: boolean;
-  /** Opens an exchange with the services for the rest of the body of a call. Undefined when they have ended. */
+  /** Opens an exchange with the backend process for the rest of the body of a call. Undefined when it has ended. */
   open(call: number, listener: ExchangeListener): Exchange | undefined;
 }
 
@@ -22,11 +22,11 @@ export interface SplicedIsolate {
 }
 
 export class IsolateSplices {
-  /** Set with the isolate's function, where the services have a process of their own. */
+  /** Set with the isolate's function, if there is a backend process. */
   line: SpliceLine | undefined;
   readonly #isolate: SplicedIsolate;
   #splices: CrossSplices | undefined;
-  /** Ends of invocations whose answers are still on their way from the services. */
+  /** Ends of invocations whose answers are still on their way from the backend process. */
   readonly #held = new Map<number, Buffer>();
 
   constructor(isolate: SplicedIsolate) {

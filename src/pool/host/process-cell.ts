@@ -15,11 +15,11 @@ import { type Inmate, launchBehind, type SpawnedProcess } from '../sandbox/spawn
 import type { Trial } from '../sandbox/trial.js';
 import {
   type Cell,
-  type CellConnections,
+  type CellBackend,
   type CellEvents,
   type CellOptions,
-  type CellServices,
   FIRST_LEASES,
+  type InheritedConnections,
   type LeaseConnection,
   protocolDetail,
 } from './cell.js';
@@ -49,8 +49,8 @@ export interface CellSurroundings {
   readonly cgroups?: CgroupParent | undefined;
   /** The account's share of the host. @default nothing is counted */
   readonly share?: HostShare | undefined;
-  /** Undefined where services are called over the connection of the lease. */
-  readonly services?: CellServices | undefined;
+  /** Undefined with `backend: 'inline'`: services are called over the connection of the lease. */
+  readonly backend?: CellBackend | undefined;
   /** Starts its process. @default this process does */
   readonly launcher?: Launcher | undefined;
   /** @default Node with the main file of a cell */
@@ -66,8 +66,8 @@ export interface CellProgram {
 export class ProcessCell implements Cell {
   readonly ready: Promise<void>;
   readonly #inmate: Inmate;
-  readonly #services: CellServices | undefined;
-  readonly #calls: CellConnections | undefined;
+  readonly #backend: CellBackend | undefined;
+  readonly #calls: InheritedConnections | undefined;
   readonly #hasNamespace: boolean;
   readonly #trial: Trial | undefined;
   /** The cell, or a program that waits for it. */
@@ -85,7 +85,7 @@ export class ProcessCell implements Cell {
   #nextSocket = 0;
   /** Its leases, those that were used included. */
   #leaseCount: number;
-  /** The first of its connections to the services. It began with as many of them as it had leases. */
+  /** The first of its connections to the backend process. It began with as many of them as it had leases. */
   readonly #firstCallsFd: number;
   /** The process has its descriptors. */
   #isOpen = false;
@@ -102,14 +102,14 @@ export class ProcessCell implements Cell {
     options: CellOptions,
     events: CellEvents,
     sandbox: Sandbox,
-    { cgroups, share, services, launcher, program = cellProgram() }: CellSurroundings = {},
+    { cgroups, share, backend, launcher, program = cellProgram() }: CellSurroundings = {},
   ) {
     this.#events = events;
     this.#hasNamespace = sandbox.state.namespaces;
     this.#trial = sandbox.trial;
-    this.#services = services;
+    this.#backend = backend;
     this.#share = share;
-    this.#calls = services?.take();
+    this.#calls = backend?.take();
     this.#leaseCount = this.#calls?.sockets.length ?? options.leases ?? FIRST_LEASES;
     this.#firstCallsFd = FIRST_LEASE_FD + this.#leaseCount;
     const stdio = [
@@ -123,8 +123,8 @@ export class ProcessCell implements Cell {
     try {
       this.#inmate = launchBehind(launcher, sandbox, [program.command, ...program.args], stdio);
     } catch (error) {
-      // The services would keep the other ends.
-      if (this.#calls !== undefined) services?.release(this.#calls);
+      // The backend process would keep the other ends.
+      if (this.#calls !== undefined) backend?.release(this.#calls);
       throw error;
     }
     const { child, opened } = this.#inmate;
@@ -286,7 +286,7 @@ export class ProcessCell implements Cell {
     if (freed <= 0 || !this.#isOpen || this.#isFinished) return 0;
     for (let index = count; index < this.#leaseCount; index++) this.#socket(FIRST_LEASE_FD + index).destroy();
     if (this.#calls !== undefined)
-      this.#services?.release({ first: this.#calls.first + count, sockets: { length: freed } });
+      this.#backend?.release({ first: this.#calls.first + count, sockets: { length: freed } });
     this.#leaseCount = count;
     return freed;
   }
@@ -382,7 +382,7 @@ export class ProcessCell implements Cell {
     if (!this.#isUp && !this.#isClosing) this.#trial?.fail();
     const cleaning = [
       () => {
-        if (this.#calls !== undefined) this.#services?.release(this.#calls);
+        if (this.#calls !== undefined) this.#backend?.release(this.#calls);
       },
       () => {
         for (const stream of this.#child.stdio ?? []) if (stream instanceof Socket) stream.destroy();

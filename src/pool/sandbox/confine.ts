@@ -10,7 +10,7 @@ import process from 'node:process';
 import { ownFolder } from '../package-paths.js';
 import { PID_MARKER } from './cell-filter.js';
 import { CONFINE_HASHES } from './confine-hashes.js';
-import { RESOURCES, type Resource } from './rules.js';
+import { RESOURCES, type ResourceLimit } from './rules.js';
 
 const ABI_WITHIN_MS = 5000;
 
@@ -65,8 +65,8 @@ export interface LandlockRules {
 export interface Confinement {
   /** Descriptors from this number on are closed, except the filter's. */
   readonly keep?: number | undefined;
-  readonly limits?: Readonly<Partial<Record<Resource, number>>>;
-  readonly raised?: Readonly<Partial<Record<Resource, number>>>;
+  readonly limits?: Readonly<Partial<Record<ResourceLimit, number>>>;
+  readonly raised?: Readonly<Partial<Record<ResourceLimit, number>>>;
   /** All capabilities, life after its parent, and ways to gain privileges. The next three need it. */
   readonly drops?: boolean;
   readonly user?: number | undefined;
@@ -102,12 +102,14 @@ function landlockOptions({ execute, read, write, abi }: LandlockRules & { readon
   ];
 }
 
-function limitOptions(option: string, limits: Readonly<Partial<Record<Resource, number>>>): readonly string[] {
+function limitOptions(option: string, limits: Readonly<Partial<Record<ResourceLimit, number>>>): readonly string[] {
   return resourcesOf(limits).map(([name, value]) => `${option}=${RESOURCES[name]}:${value}`);
 }
 
 /** Pairs of a resource and its limit. */
-export function resourcesOf(limits: Readonly<Partial<Record<Resource, number>>>): readonly [Resource, number][] {
+export function resourcesOf(
+  limits: Readonly<Partial<Record<ResourceLimit, number>>>,
+): readonly [ResourceLimit, number][] {
   // The keys are names of resources, which TypeScript takes for any strings.
-  return Object.entries(limits) as [Resource, number][];
+  return Object.entries(limits) as [ResourceLimit, number][];
 }

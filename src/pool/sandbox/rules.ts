@@ -34,7 +34,7 @@ export const RESOURCES = {
   nice: 13,
 } as const;
 
-export type Resource = keyof typeof RESOURCES;
+export type ResourceLimit = keyof typeof RESOURCES;
 
 export interface ProcessRules {
   /** A word for messages: "cells". */
@@ -47,9 +47,9 @@ export interface ProcessRules {
   readonly hasFolder: boolean;
   readonly calls: SystemCallRules;
   /** At most as much of each; where the application itself has less, that is the limit. */
-  readonly limits: Readonly<Partial<Record<Resource, number>>>;
+  readonly limits: Readonly<Partial<Record<ResourceLimit, number>>>;
   /** At least as much of each, where the system permits it: rights to do something later, not restrictions. */
-  readonly raised: Readonly<Partial<Record<Resource, number>>>;
+  readonly raised: Readonly<Partial<Record<ResourceLimit, number>>>;
   /** The most threads of one user. */
   readonly threads: number;
   /** Arguments of Node for a program that shows that such a process starts; with a folder it is the last argument. */

@@ -52,7 +52,7 @@ const control = new Channel(descriptorTransport(CONTROL_FD), 'isolate', {
 
 function startIsolate({ fd, callsFd }: LeaseDescriptors): void {
   const socket = new Socket({ fd });
-  const services = callsFd === undefined ? undefined : openServices(callsFd);
+  const services = callsFd === undefined ? undefined : openBackend(callsFd);
   const channel = new Channel(socketTransport(socket, false), 'isolate', {
     onOpen(exchange, kind, head) {
       if (kind === HostOpens.Warm) exchange.reply(200, '', true, null, true);
@@ -272,8 +272,8 @@ const HOSTILE_CALLS: readonly (readonly [
   [ServiceId.WebSocket, '', 'fetch', { method: 'GET', url: 'http://127.0.0.1:1/', headers: [] }],
 ];
 
-/** The connection to the services, where those have a process of their own. */
-function openServices(fd: number): Channel {
+/** The connection to the backend process, if there is one. */
+function openBackend(fd: number): Channel {
   return new Channel(socketTransport(new Socket({ fd }), false), 'isolate', {
     onOpen: exchange => exchange.fail('Not supported'),
     onSignal() {},

@@ -17,7 +17,7 @@ import {
   type Counters,
   createCounters,
 } from '../../bindings/counter/counter-store.js';
-import { type SocketServices, socketServices } from './pair.js';
+import { type SocketBackend, socketBackend } from './pair.js';
 import { servedObjects } from './served.js';
 
 interface Opened {
@@ -29,7 +29,7 @@ interface Opened {
 }
 
 interface OpenedRemote extends Opened {
-  readonly services: SocketServices;
+  readonly backend: SocketBackend;
   /** The counters of another account. */
   readonly others: Counters;
 }
@@ -39,7 +39,7 @@ async function openRemote(t: ExecutionContext): Promise<OpenedRemote> {
   const calls: Calls = { names: [] };
   const accounts = new Map([['acme', createCounters(calls)]]);
   const work = countedWork();
-  const services = await socketServices(join(await temporaryDirectory(t), 's.sock'), {
+  const backend = await socketBackend(join(await temporaryDirectory(t), 's.sock'), {
     ...servedObjects(storage, () => {
       throw new Error('There are no buckets');
     }),
@@ -48,12 +48,12 @@ async function openRemote(t: ExecutionContext): Promise<OpenedRemote> {
     workOf: (account): CallWork | undefined => (account === 'acme' ? work : undefined),
   });
   t.teardown(async () => {
-    await services.close();
+    await backend.close();
     await storage.close();
   });
-  const link = new RemoteLink(() => services.connection());
+  const link = new RemoteLink(() => backend.connection());
   const of = (account: string): Counters => remoteDirectory(link, 'counter', COUNTERS_CONTRACT, account);
-  return { counters: of('acme'), others: of('other'), calls, services, work };
+  return { counters: of('acme'), others: of('other'), calls, backend, work };
 }
 
 async function openLocal(): Promise<Opened> {
@@ -180,23 +180,23 @@ test('a result that comes although its waiting was ended is given back', async t
 });
 
 test('an engine that was deleted stays deleted, though there is another one of its name', async t => {
-  const { counters, services } = await openRemote(t);
+  const { counters, backend } = await openRemote(t);
   const first = await counters.open('hits');
   await counters.delete('hits');
   const second = await counters.open('hits');
   t.not(first.id, second.id);
-  services.cut();
+  backend.cut();
   await t.throwsAsync(first.add(1), { code: 'EDGE_SERVICES_LOST' });
   await t.throwsAsync(first.add(1), { instanceOf: RangeError, message: 'There is no counter "hits"' });
   t.is(await second.add(1), 1);
 });
 
 test('calls that are safe are made once more when the connection was lost, and no others', async t => {
-  const { counters, services, calls } = await openRemote(t);
+  const { counters, backend, calls } = await openRemote(t);
   const hits = await counters.open('hits');
-  services.cut();
+  backend.cut();
   t.is(await hits.read(), null);
-  services.cut();
+  backend.cut();
   await t.throwsAsync(hits.add(1), { code: 'EDGE_SERVICES_LOST' });
   t.false(calls.names.includes('add'));
 });

@@ -12,11 +12,11 @@ import { resolveLimits } from '../../../src/quotas/resolve-limits.js';
 import { bucketsOf, openBuckets } from '../../bindings/bucket/open-buckets.js';
 import { sampleBytes, temporaryDirectory } from '../../bindings/bucket/stores.js';
 import { countedWork } from '../../bindings/counted-work.js';
-import { remoteBuckets, type SocketServices, socketServices } from './pair.js';
+import { remoteBuckets, type SocketBackend, socketBackend } from './pair.js';
 import { servedObjects } from './served.js';
 
 interface Socketed {
-  readonly services: SocketServices;
+  readonly backend: SocketBackend;
   readonly link: RemoteLink;
   readonly objects: ServedObjects;
 }
@@ -25,12 +25,12 @@ async function open(t: ExecutionContext, change: (objects: ServedObjects) => Ser
   const folder = await temporaryDirectory(t);
   const storage = await openBuckets(join(folder, 'storage'));
   const objects = change(servedObjects(storage, account => bucketsOf(storage, account)));
-  const services = await socketServices(join(folder, 's.sock'), objects);
+  const backend = await socketBackend(join(folder, 's.sock'), objects);
   t.teardown(async () => {
-    await services.close();
+    await backend.close();
     await storage.close();
   });
-  return { services, objects, link: new RemoteLink(() => services.connection()) };
+  return { backend, objects, link: new RemoteLink(() => backend.connection()) };
 }
 
 function same(objects: ServedObjects): ServedObjects {
@@ -83,7 +83,7 @@ test('a call under way when the connection is lost rejects with EDGE_SERVICES_LO
   });
   let calls = 0;
   let onCall = (): void => {};
-  const { link, services, objects } = await open(t, real => ({
+  const { link, backend, objects } = await open(t, real => ({
     ...real,
     service: address => {
       const service: Service = real.service(address);
@@ -104,33 +104,33 @@ test('a call under way when the connection is lost rejects with EDGE_SERVICES_LO
   let here = arrived();
   const put = bucket.put('k', 'v');
   await here;
-  services.cut();
+  backend.cut();
   await t.throwsAsync(put, { code: 'EDGE_SERVICES_LOST', instanceOf: EdgeError });
   here = arrived();
   const head = bucket.head('k');
   await here;
   isHeld = false;
-  services.cut();
+  backend.cut();
   t.is(await head, null);
   t.is(calls, 3);
-  t.is(services.connections, 3);
+  t.is(backend.connections, 3);
   hold?.();
 });
 
 test('a read that is lost twice rejects', async t => {
-  const { link, services } = await open(t, real => ({
+  const { link, backend } = await open(t, real => ({
     ...real,
     service: () => async () => {
-      services.cut();
+      backend.cut();
       return new Promise(() => {});
     },
   }));
   await t.throwsAsync(clientOf(link).head('k'), { code: 'EDGE_SERVICES_LOST' });
-  t.is(services.connections, 2);
+  t.is(backend.connections, 2);
 });
 
 test('a body that is on its way when the connection is lost fails, in both directions', async t => {
-  const { link, services } = await open(t);
+  const { link, backend } = await open(t);
   const bucket = await remoteBuckets(link, 'acme').open('files');
   await bucket.put('large', sampleBytes(3_000_000), {});
   const outcome = await bucket.get('large', {});
@@ -142,7 +142,7 @@ test('a body that is on its way when the connection is lost fails, in both direc
     async () => {
       for await (const chunk of body instanceof Uint8Array ? [body] : body) {
         received += chunk.length;
-        services.cut();
+        backend.cut();
       }
     },
     { code: 'EDGE_SERVICES_LOST' },
@@ -153,7 +153,7 @@ test('a body that is on its way when the connection is lost fails, in both direc
     try {
       for (let at = 0; ; at++) {
         yield sampleBytes(100_000);
-        if (at === 20) services.cut();
+        if (at === 20) backend.cut();
       }
     } finally {
       isEnded = true;
@@ -214,25 +214,25 @@ test('the limits of the account are those of the call', async t => {
 });
 
 test('arguments that no frame can hold are refused, and the connection stays', async t => {
-  const { link, services } = await open(t);
+  const { link, backend } = await open(t);
   const bucket = clientOf(link);
   await bucket.put('k', 'v');
   const keys = Array.from({ length: 3000 }, () => 'k'.repeat(1000));
   await t.throwsAsync(bucket.delete(keys), { instanceOf: RangeError, message: /at most 2097152/ });
   await t.throwsAsync(bucket.delete(keys.slice(0, 1001)), { code: 10027 });
   t.is((await bucket.head('k'))?.size, 1);
-  t.is(services.connections, 1);
+  t.is(backend.connections, 1);
 });
 
 test('a bucket that was deleted stays deleted for those who have it, though there is another of its name', async t => {
-  const { link, services } = await open(t);
+  const { link, backend } = await open(t);
   const directory = remoteBuckets(link, 'acme');
   const first = await directory.open('files');
   await directory.delete('files');
   const second = await directory.open('files');
   t.not(first.id, second.id);
   await t.throwsAsync(first.put('k', sampleBytes(3), {}), { code: 10006 });
-  services.cut();
+  backend.cut();
   await t.throwsAsync(first.put('k', sampleBytes(3), {}), { code: 'EDGE_SERVICES_LOST' });
   await t.throwsAsync(first.put('k', sampleBytes(3), {}), { code: 10006 });
   await t.throwsAsync(directory.delete('none-here'), { code: 10006 });

@@ -52,7 +52,7 @@ export function connect(socket: Socket, onSignal?: ChannelOwner['onSignal']): Ch
 }
 
 /** The backend process of a socket in a folder, in this process: connections are made one after the other. */
-export interface SocketServices {
+export interface SocketBackend {
   /** The current connection, or a new one. */
   connection(): Promise<Channel>;
   /** Ends the current connection as a kill of the other process does. */
@@ -63,11 +63,11 @@ export interface SocketServices {
 }
 
 /** @param onServed gets the end of the backend process of each connection */
-export async function socketServices(
+export async function socketBackend(
   path: string,
   objects: ServedObjects,
   onServed: (served: ServedChannel) => void = () => {},
-): Promise<SocketServices> {
+): Promise<SocketBackend> {
   const sockets = new Set<Socket>();
   const server = createServer(socket => {
     sockets.add(socket);

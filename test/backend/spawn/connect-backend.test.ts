@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { titleOf } from '../../../src/backend/socket/process-title.js';
-import { connectServices } from '../../../src/backend/spawn/connect-backend.js';
+import { connectBackend } from '../../../src/backend/spawn/connect-backend.js';
 import { packageVersion } from '../../../src/backend/spawn/package-version.js';
 import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
 import { Storage } from '../../../src/storage/storage.js';
@@ -24,7 +24,7 @@ import {
   titlesIn,
   until,
   untilGone,
-} from './with-services.js';
+} from './with-backend.js';
 
 const CONNECTS = fileURLToPath(new URL('./programs/connects.js', import.meta.url));
 
@@ -44,7 +44,7 @@ async function application(
   return { child, pid };
 }
 
-test('connectServices() starts a process, which keeps what it is given and ends with the last application', async t => {
+test('connectBackend() starts a process, which keeps what it is given and ends with the last application', async t => {
   const directory = await storageDirectory(t);
   const first = await connectTo(t, directory);
   t.is(await first.ask('put greeting hello'), 'put');
@@ -98,7 +98,7 @@ onLinux('ten times, two applications that start at once have one process, and no
   }
 });
 
-onLinux('connectServices() works in a directory with a path of 900 characters', async t => {
+onLinux('connectBackend() works in a directory with a path of 900 characters', async t => {
   const parts = Array.from({ length: 9 }, (_, at) => String(at).repeat(100));
   const directory = join(await storageDirectory(t), ...parts);
   const first = await connectTo(t, directory);
@@ -117,7 +117,7 @@ test('an application of another version is refused with EDGE_SERVICES_VERSION, a
   const directory = await storageDirectory(t);
   const { connection, ask } = await connectTo(t, directory);
   await ask('put greeting hello');
-  const error = await t.throwsAsync(connectServices({ directory, main: MAIN, version: '999.0.0' }), {
+  const error = await t.throwsAsync(connectBackend({ directory, main: MAIN, version: '999.0.0' }), {
     code: 'EDGE_SERVICES_VERSION',
   });
   t.true(error.message.includes(`process ${connection.pid} is of version ${packageVersion()}`), error.message);
@@ -137,10 +137,10 @@ test('a process without applications ends for an application of another version'
   t.is(await second.ask('get greeting'), 'hello');
 });
 
-test('connectServices() reports why a process cannot begin', async t => {
+test('connectBackend() reports why a process cannot begin', async t => {
   const directory = await storageDirectory(t);
   const missing = join(directory, 'no-such-program.js');
-  await t.throwsAsync(connectServices({ directory, main: missing }), {
+  await t.throwsAsync(connectBackend({ directory, main: missing }), {
     code: 'EDGE_SERVICES_START',
     message: /exit code 1: .*Cannot find module/,
   });
@@ -148,16 +148,16 @@ test('connectServices() reports why a process cannot begin', async t => {
   const run = new URL('../../../src/backend/server/process/run-backend.js', import.meta.url).href;
   await writeFile(
     main,
-    `import { runServices } from ${JSON.stringify(run)}; runServices(() => { throw new Error('no room'); });`,
+    `import { runBackend } from ${JSON.stringify(run)}; runBackend(() => { throw new Error('no room'); });`,
   );
-  await t.throwsAsync(connectServices({ directory, main }), {
+  await t.throwsAsync(connectBackend({ directory, main }), {
     code: 'EDGE_SERVICES_START',
     message: /exit code 3: no room$/,
   });
   t.deepEqual(await readdir(join(directory, '.services')), []);
 });
 
-test('connectServices() rejects with EDGE_SERVICES_START when something else listens on the socket, and does nothing to it', async t => {
+test('connectBackend() rejects with EDGE_SERVICES_START when something else listens on the socket, and does nothing to it', async t => {
   const directory = await storageDirectory(t);
   const { connection } = await connectTo(t, directory);
   await connection.close();
@@ -174,34 +174,34 @@ test('connectServices() rejects with EDGE_SERVICES_START when something else lis
   const options = { directory, main: MAIN, startWithinMs: 300 };
   for (let at = 0; at < 2; at++) {
     const message = /what listens on its socket in ".*" is no backend process/;
-    await t.throwsAsync(connectServices(options), { code: 'EDGE_SERVICES_START', message });
+    await t.throwsAsync(connectBackend(options), { code: 'EDGE_SERVICES_START', message });
   }
-  await t.throwsAsync(connectServices(options), { code: 'EDGE_SERVICES_START' });
+  await t.throwsAsync(connectBackend(options), { code: 'EDGE_SERVICES_START' });
   // It is told a version and a name, and nothing of the application.
   for (const line of asked) t.deepEqual(Object.keys(JSON.parse(line)), ['kind', 'version', 'application']);
   t.true(other.listening);
   t.true(hasSocket(directory));
 });
 
-test('connectServices() rejects with EDGE_STORAGE_FORMAT for a directory that is no storage, and leaves it as it is', async t => {
+test('connectBackend() rejects with EDGE_STORAGE_FORMAT for a directory that is no storage, and leaves it as it is', async t => {
   const directory = await storageDirectory(t);
   await mkdir(directory);
   await writeFile(join(directory, 'letter.txt'), 'Dear');
-  await t.throwsAsync(connectServices({ directory, main: MAIN }), {
+  await t.throwsAsync(connectBackend({ directory, main: MAIN }), {
     code: 'EDGE_STORAGE_FORMAT',
     message: /letter\.txt/,
   });
   t.deepEqual(await readdir(directory), ['letter.txt']);
 });
 
-test('connectServices() rejects with EDGE_STORAGE_LOCKED when a process without services has the storage', async t => {
+test('connectBackend() rejects with EDGE_STORAGE_LOCKED when a process without services has the storage', async t => {
   const directory = await storageDirectory(t);
   const storage = await Storage.open(directory);
   t.teardown(() => storage.close());
-  await t.throwsAsync(connectServices({ directory, main: MAIN }), { code: 'EDGE_STORAGE_LOCKED' });
+  await t.throwsAsync(connectBackend({ directory, main: MAIN }), { code: 'EDGE_STORAGE_LOCKED' });
 });
 
-test('connectServices() waits for a storage that is closed soon', async t => {
+test('connectBackend() waits for a storage that is closed soon', async t => {
   const directory = await storageDirectory(t);
   const storage = await Storage.open(directory);
   const connecting = connectTo(t, directory);
@@ -210,22 +210,22 @@ test('connectServices() waits for a storage that is closed soon', async t => {
   t.is(await (await connecting).ask('put a b'), 'put');
 });
 
-test('connectServices() rejects with the reason of its signal, and no process stays', async t => {
+test('connectBackend() rejects with the reason of its signal, and no process stays', async t => {
   const directory = await storageDirectory(t);
   const controller = new AbortController();
-  const connecting = connectServices({ directory, main: MAIN }, controller.signal);
+  const connecting = connectBackend({ directory, main: MAIN }, controller.signal);
   await until(async () => (await readdir(join(directory, '.services')).catch(() => [])).length > 0);
   controller.abort(new Error('not needed'));
   await t.throwsAsync(connecting, { message: 'not needed' });
   await until(() => descendantsOf(process.pid).length === 0);
 });
 
-test('connectServices() rejects with the reason of its signal also when the process does not answer', async t => {
+test('connectBackend() rejects with the reason of its signal also when the process does not answer', async t => {
   const directory = await storageDirectory(t);
   const { connection } = await connectTo(t, directory);
   process.kill(connection.pid, 'SIGSTOP');
   const controller = new AbortController();
-  const connecting = connectServices({ directory, main: MAIN }, controller.signal);
+  const connecting = connectBackend({ directory, main: MAIN }, controller.signal);
   setImmediate(() => controller.abort(new Error('not needed')));
   await t.throwsAsync(connecting, { message: 'not needed' });
   process.kill(connection.pid, 'SIGCONT');

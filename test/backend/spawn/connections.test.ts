@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { lineOf, MAX_HELLO_BYTES } from '../../../src/backend/socket/hello.js';
-import { connectServices } from '../../../src/backend/spawn/connect-backend.js';
+import { connectBackend } from '../../../src/backend/spawn/connect-backend.js';
 import { packageVersion } from '../../../src/backend/spawn/package-version.js';
 import { errorCode } from '../../../src/quotas/errors.js';
 import { onLinux, unlessMissing } from '../../needs.js';
-import { connectTo, MAIN, storageDirectory } from './with-services.js';
+import { connectTo, MAIN, storageDirectory } from './with-backend.js';
 
 /** Only root can give a directory away. */
 const asRoot = unlessMissing(process.geteuid?.() === 0 ? undefined : 'not root');
@@ -231,12 +231,12 @@ onLinux('open() waits when so many connections wait for the process that no othe
   socket.destroy();
 });
 
-test('connectServices() reports a process that does not answer, and ends it', async t => {
+test('connectBackend() reports a process that does not answer, and ends it', async t => {
   const directory = await storageDirectory(t);
   const { connection, lost } = await connectTo(t, directory);
   const { pid } = connection;
   process.kill(pid, 'SIGSTOP');
-  await t.throwsAsync(connectServices({ directory, main: MAIN, startWithinMs: 300 }), {
+  await t.throwsAsync(connectBackend({ directory, main: MAIN, startWithinMs: 300 }), {
     code: 'EDGE_SERVICES_START',
     message: new RegExp(`backend process ${pid} has not answered for 300 ms, and was ended`),
   });
@@ -257,7 +257,7 @@ test('a backend process has no more connections than it was told, and the rest a
   await closed(late);
   t.is(late.bytesRead, 0);
   t.is(await ask('put a b'), 'put');
-  await t.throwsAsync(connectServices({ directory, main: MAIN, startWithinMs: 300 }), {
+  await t.throwsAsync(connectBackend({ directory, main: MAIN, startWithinMs: 300 }), {
     code: 'EDGE_SERVICES_START',
     message: new RegExp(`backend process ${connection.pid} accepts no more connections$`),
   });
@@ -266,34 +266,34 @@ test('a backend process has no more connections than it was told, and the rest a
 });
 
 for (const mode of [0o755, 0o733]) {
-  test(`connectServices() rejects with EDGE_STORAGE_ACCESS when others have rights on the folder: ${mode.toString(8)}`, async t => {
+  test(`connectBackend() rejects with EDGE_STORAGE_ACCESS when others have rights on the folder: ${mode.toString(8)}`, async t => {
     const directory = await storageDirectory(t);
     const folder = join(directory, '.services');
     await mkdir(folder, { recursive: true });
     await chmod(folder, mode);
-    await t.throwsAsync(connectServices({ directory, main: MAIN }), {
+    await t.throwsAsync(connectBackend({ directory, main: MAIN }), {
       code: 'EDGE_STORAGE_ACCESS',
       message: /\.services" is not private: .*chmod 700/,
     });
   });
 }
 
-asRoot('connectServices() rejects with EDGE_STORAGE_ACCESS when the folder belongs to another user', async t => {
+asRoot('connectBackend() rejects with EDGE_STORAGE_ACCESS when the folder belongs to another user', async t => {
   const directory = await storageDirectory(t);
   const folder = join(directory, '.services');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chown(folder, 12345, 12345);
-  await t.throwsAsync(connectServices({ directory, main: MAIN }), {
+  await t.throwsAsync(connectBackend({ directory, main: MAIN }), {
     code: 'EDGE_STORAGE_ACCESS',
     message: /belongs to user 12345/,
   });
 });
 
-test('connectServices() follows no link that stands in place of the folder', async t => {
+test('connectBackend() follows no link that stands in place of the folder', async t => {
   const directory = await storageDirectory(t);
   const elsewhere = await storageDirectory(t);
   await mkdir(elsewhere, { recursive: true, mode: 0o700 });
   await mkdir(directory, { mode: 0o700 });
   await symlink(elsewhere, join(directory, '.services'));
-  await t.throwsAsync(connectServices({ directory, main: MAIN }), { code: 'EDGE_STORAGE_ACCESS' });
+  await t.throwsAsync(connectBackend({ directory, main: MAIN }), { code: 'EDGE_STORAGE_ACCESS' });
 });

@@ -1,6 +1,6 @@
-/** Calls that the services hand on to the application: as many as come at once do not hold its other accounts up. */
+/** Calls that the backend process hands on to the application: as many as come at once do not hold its other accounts up. */
 import test from 'ava';
-import { ServicesOpens } from '../../../src/backend/wire/messages.js';
+import { BackendOpens } from '../../../src/backend/wire/messages.js';
 import { AnsweredHere } from '../../../src/host/backend/answered-here.js';
 import type { RemoteFunction } from '../../../src/host/backend/remote-function.js';
 import { Channel } from '../../../src/protocol/channel.js';
@@ -39,7 +39,7 @@ test('calls wait for the turns of their account in their order, and charge what 
   });
   const channel = new Channel(near, 'isolate', NOTHING);
   const call = (): Promise<string> => {
-    const exchange = channel.open(ServicesOpens.Call, '1\n0\n2\n9\ncall\nB\n[]\n{}', true, null, true);
+    const exchange = channel.open(BackendOpens.Call, '1\n0\n2\n9\ncall\nB\n[]\n{}', true, null, true);
     return new Promise(resolve => {
       const ignore = (): void => {};
       const onReply = (_status: number, head: string): void => resolve(head);

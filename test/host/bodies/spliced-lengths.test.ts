@@ -11,7 +11,7 @@ import { FIRST_WINDOW_BYTES, WIDE_WINDOW_BYTES } from '../../../src/protocol/bod
 import { Channel } from '../../../src/protocol/channel.js';
 import { handler, newHost } from '../new-host.js';
 
-/** How late this process reads what the services open, and writes to them. */
+/** How late this process reads what the backend process opens, and writes to it. */
 let delayMs = 0;
 
 // The connection between two processes of the host alone has a wide window.

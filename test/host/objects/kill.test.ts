@@ -1,4 +1,4 @@
-/** Objects that count while the host, their cell or the services are killed. EDGEHOST_KILLS: how often. */
+/** Objects that count while the host, their cell or the backend process are killed. EDGEHOST_KILLS: how often. */
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,8 +75,8 @@ for (const [victim, pidsOf] of Object.entries(VICTIMS)) {
     `no confirmed increment is lost and none is applied twice when ${victim} is killed at any point`,
     async t => {
       t.timeout(3_600_000);
-      const isInServices = victim === 'the backend process';
-      const host = newHost(t, { storage: await newDirectory(t), backend: isInServices ? 'process' : 'inline' });
+      const isInBackend = victim === 'the backend process';
+      const host = newHost(t, { storage: await newDirectory(t), backend: isInBackend ? 'process' : 'inline' });
       const fn = await host.load(COUNTING, { name: 'counters' });
       const said: Said = { begun: new Set(), confirmed: new Set() };
       let isOver = false;

@@ -75,7 +75,7 @@ test('leaseEnded() for a turn of none blames the only invocation that is open', 
   t.deepEqual(lost, ['cpu']);
 });
 
-/** An invocation that is over in the isolate, while the rest of its answer is on its way from the services. */
+/** An invocation that is over in the isolate, while the rest of its answer is on its way from the backend process. */
 function spliced(onDone: () => void): { readonly handle: IsolateHandle; readonly exchange: Exchange } {
   const { handle, send } = fakeIsolate();
   handle.splices.line = { isConnected: true, open: () => undefined };
@@ -114,7 +114,7 @@ test('an invocation is over when all of its answer has come from the services', 
   t.is(handle.inFlight, 0);
 });
 
-test('a client that leaves while the rest of its answer is on its way from the services does not end the isolate', t => {
+test('a client that leaves while the rest of its answer is on its way from the backend process does not end the isolate', t => {
   let done = 0;
   const { handle, exchange } = spliced(() => done++);
   exchange.fail('The client disconnected');

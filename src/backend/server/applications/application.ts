@@ -1,4 +1,4 @@
-/** One application that is connected to the services. Each message of its control connection goes to the part that decides about it. */
+/** One application that is connected to the backend process. Each message of its control connection goes to the part that decides about it. */
 import type { Socket } from 'node:net';
 import { Channel, type ChannelOwner } from '../../../protocol/channel.js';
 import type { Exchange } from '../../../protocol/exchange.js';
@@ -9,7 +9,7 @@ import { changesText, type MissedChanges, type ToldChange } from '../../wire/acc
 import { CONNECTION_BOUNDS } from '../../wire/connection-bounds.js';
 import { forward } from '../../wire/forwarded-call.js';
 import type { ApplicationHello, FunctionRegistration, RemovalStep } from '../../wire/message-contents.js';
-import { ApplicationOpens, ApplicationSignal, ServicesOpens } from '../../wire/messages.js';
+import { ApplicationOpens, ApplicationSignal, BackendOpens } from '../../wire/messages.js';
 import { unpackValue } from '../../wire/packets.js';
 import { ApplicationAnswers } from '../application-answers.js';
 import { BoundFunctions, type FunctionSurroundings } from '../bound-functions.js';
@@ -63,13 +63,13 @@ export class Application implements ChannelOwner {
    * the change then.
    */
   async follow(change: ToldChange): Promise<void> {
-    await this.#ask(ServicesOpens.AccountChanged, changesText(change)).catch(() => this.close());
+    await this.#ask(BackendOpens.AccountChanged, changesText(change)).catch(() => this.close());
   }
 
   /** As a helper of LeftRemovals. One that does not answer has its connection closed. */
   async takeRemoval(step: RemovalStep): Promise<boolean> {
     try {
-      await this.#ask(ServicesOpens.RemovalLeft, JSON.stringify(step));
+      await this.#ask(BackendOpens.RemovalLeft, JSON.stringify(step));
       return true;
     } catch (error) {
       if (this.channel.isClosed) return false;
@@ -78,7 +78,7 @@ export class Application implements ChannelOwner {
   }
 
   /** Rejects as `forward` does. The connection of one that is stuck is closed. */
-  async #ask(kind: ServicesOpens, head: string): Promise<void> {
+  async #ask(kind: BackendOpens, head: string): Promise<void> {
     const timeout = AbortSignal.timeout(FOLLOW_MS);
     try {
       await forward(this.channel, kind, head, null, timeout);

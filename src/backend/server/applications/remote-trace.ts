@@ -2,7 +2,7 @@
 import type { Channel } from '../../../protocol/channel.js';
 import type { CallTrace, CallTracer, TracedCall } from '../../calls/call-trace.js';
 import { forward } from '../../wire/forwarded-call.js';
-import { ServicesOpens, ServicesSignal } from '../../wire/messages.js';
+import { BackendOpens, BackendSignal } from '../../wire/messages.js';
 
 export class RemoteTrace implements CallTracer {
   readonly #channel: Channel;
@@ -17,14 +17,14 @@ export class RemoteTrace implements CallTracer {
 
   async beginCall(call: TracedCall): Promise<CallTrace> {
     const head = `${this.#connection}\n${this.#invocation}\n${JSON.stringify(call)}`;
-    const answer = await forward(this.#channel, ServicesOpens.TraceBegins, head, null);
+    const answer = await forward(this.#channel, BackendOpens.TraceBegins, head, null);
     const { span, headers }: { span: number; headers: string[] } = JSON.parse(answer.head); // written by the application
     return {
       headers,
       end: (error, reply) => {
         const failure = error === undefined ? null : error instanceof Error ? error.message : String(error);
         const payload = JSON.stringify({ span, failure, status: statusOf(reply) });
-        this.#channel.signal(0, ServicesSignal.TraceEnds, payload);
+        this.#channel.signal(0, BackendSignal.TraceEnds, payload);
       },
     };
   }

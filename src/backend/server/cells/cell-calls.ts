@@ -1,5 +1,5 @@
 /**
- * The connection of one isolate to the services. Calls are answered once it is known that the invocation which makes them
+ * The connection of one isolate to the backend process. Calls are answered once it is known that the invocation which makes them
  * is open: the application says so, the isolate is believed nothing.
  *
  *     a call --its invocation was announced--> answered

@@ -1,4 +1,4 @@
-/** An invocation as the services see it: they answer its calls, and report to the application what those cost. */
+/** An invocation as the backend process sees it: it answers its calls, and reports to the application what those cost. */
 
 import { methodOf } from '../../../bindings/binding.js';
 import type { CallOrigin } from '../../../bindings/service.js';

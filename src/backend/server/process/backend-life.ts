@@ -27,7 +27,7 @@ const MAX_UNKNOWN = 1024;
 const SOCKET_UMASK = 0o177;
 
 /** The services themselves. Sockets have given their first line; what followed it was not read. */
-export interface ServicesServer {
+export interface BackendServer {
   /** The control connection of an application; the application has gone when it ends. */
   application(socket: Socket, hello: ControlHello): void;
   /** A connection for a cell of an application that is there. */
@@ -36,10 +36,10 @@ export interface ServicesServer {
   close(): Promise<void>;
 }
 
-export class ServicesLife {
+export class BackendLife {
   readonly #directory: SocketDirectory;
   readonly #settings: ProcessSettings;
-  readonly #services: ServicesServer;
+  readonly #backend: BackendServer;
   readonly #onEnd: () => void;
   readonly #server: Server;
   readonly #unknown = new Set<Socket>();
@@ -50,10 +50,10 @@ export class ServicesLife {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param onEnd no application is left, and no connection comes any more */
-  constructor(directory: SocketDirectory, settings: ProcessSettings, services: ServicesServer, onEnd: () => void) {
+  constructor(directory: SocketDirectory, settings: ProcessSettings, backend: BackendServer, onEnd: () => void) {
     this.#directory = directory;
     this.#settings = settings;
-    this.#services = services;
+    this.#backend = backend;
     this.#onEnd = onEnd;
     this.#server = createServer(socket => detached(this.#accept(socket)));
     this.#server.maxConnections = settings.maxConnections;
@@ -110,11 +110,11 @@ export class ServicesLife {
         this.#watch(socket, hello);
         return;
       case 'application':
-        if (this.#applications.setControl(hello.application, socket)) this.#services.application(socket, hello);
+        if (this.#applications.setControl(hello.application, socket)) this.#backend.application(socket, hello);
         else socket.destroy();
         return;
       case 'cell':
-        if (this.#applications.has(hello.application)) this.#services.cell(socket, hello);
+        if (this.#applications.has(hello.application)) this.#backend.cell(socket, hello);
         else socket.destroy();
     }
   }

@@ -9,7 +9,7 @@ import { keepOwnWords, removeWords } from '../../socket/last-words.js';
 import { titleOf } from '../../socket/process-title.js';
 import { FAILED_EXIT_CODE, failureLine, type ProcessSettings, parseSettings } from '../../socket/settings.js';
 import { SocketDirectory } from '../../socket/socket-directory.js';
-import { ServicesLife, type ServicesServer } from './backend-life.js';
+import { BackendLife, type BackendServer } from './backend-life.js';
 
 /** How long to wait for a storage that another process has, which may be about to close it, or about to listen. */
 const LOCKED_WITHIN_MS = 5000;
@@ -28,11 +28,11 @@ const HEAP_GROWTH = '--heap-growing-percent=300';
  * Opens the storage of a directory. Rejects with EDGE_STORAGE_LOCKED when another process has it, which decides between several that are started at
  * a time; it is called again then for a while.
  */
-export type CreateServer = (directory: string) => Promise<ServicesServer>;
+export type CreateServer = (directory: string) => Promise<BackendServer>;
 
 /** Resolves when connections are accepted. Never rejects: the process ends, and what it writes last reaches the applications. */
-export async function runServices(createServer: CreateServer): Promise<void> {
-  let life: ServicesLife | undefined;
+export async function runBackend(createServer: CreateServer): Promise<void> {
+  let life: BackendLife | undefined;
   setFlagsFromString(HEAP_GROWTH);
   process.umask(0o077);
   process.on('uncaughtException', endWithWords);
@@ -51,9 +51,9 @@ export async function runServices(createServer: CreateServer): Promise<void> {
   process.title = titleOf(storage);
   try {
     const directory = await SocketDirectory.open(storage);
-    const services = await takeStorage(directory, settings, createServer);
+    const backend = await takeStorage(directory, settings, createServer);
     keepOwnWords(directory, settings.name, process.pid);
-    life = new ServicesLife(directory, settings, services, () => void end(directory, services));
+    life = new BackendLife(directory, settings, backend, () => void end(directory, backend));
     await life.listen();
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -66,7 +66,7 @@ async function takeStorage(
   directory: SocketDirectory,
   { name }: ProcessSettings,
   createServer: CreateServer,
-): Promise<ServicesServer> {
+): Promise<BackendServer> {
   const until = performance.now() + LOCKED_WITHIN_MS;
   for (;;) {
     try {
@@ -84,14 +84,14 @@ async function takeStorage(
   }
 }
 
-async function end(directory: SocketDirectory, services: ServicesServer): Promise<void> {
+async function end(directory: SocketDirectory, backend: BackendServer): Promise<void> {
   setTimeout(() => endWithWords(`The storage was not closed within ${CLOSE_WITHIN_MS} ms`), CLOSE_WITHIN_MS);
-  await services.close();
+  await backend.close();
   removeWords(directory, process.pid);
   process.exit(0);
 }
 
-/** The state of the services is unknown, so nothing is closed: acknowledged writes are on disk. */
+/** The state of the backend process is unknown, so nothing is closed: acknowledged writes are on disk. */
 function endWithWords(error: unknown): void {
   const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
   say(`Uncaught ${words.slice(0, MAX_WORDS_CHARACTERS)}\n`);

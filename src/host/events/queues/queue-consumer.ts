@@ -167,7 +167,7 @@ export class QueueConsumer {
     }
   }
 
-  /** The end of the services is one warning of the host. */
+  /** The end of the backend process is one warning of the host. */
   #warn(error: unknown): void {
     if (errorCode(error) !== 'EDGE_SERVICES_LOST') this.#parts.warn(error);
   }

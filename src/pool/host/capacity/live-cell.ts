@@ -80,7 +80,7 @@ export class LiveCell {
   #watch: CellWatch | undefined;
   #owner: CellOwner;
   #isGiven = false;
-  /** Bytes that isolates which are gone have moved on connections to the services. */
+  /** Bytes that isolates which are gone have moved on connections to the backend process. */
   #elsewhereBytes = 0;
   /** CPU time that isolates which are gone account for. */
   #earnedMs = 0;

@@ -1,7 +1,7 @@
 /** An application that connects to the backend process of a directory, says the id of that, and stays. With `starts` it starts one and does not connect. */
 
 import { SocketDirectory } from '../../../../src/backend/socket/socket-directory.js';
-import { connectServices } from '../../../../src/backend/spawn/connect-backend.js';
+import { connectBackend } from '../../../../src/backend/spawn/connect-backend.js';
 import { packageVersion } from '../../../../src/backend/spawn/package-version.js';
 import { StartedProcess } from '../../../../src/backend/spawn/started-process.js';
 
@@ -11,7 +11,7 @@ if (how === 'starts') {
   const { pid } = new StartedProcess(await SocketDirectory.open(directory), options);
   console.log(pid);
 } else {
-  const { pid } = await connectServices({ directory, main });
+  const { pid } = await connectBackend({ directory, main });
   console.log(pid);
 }
 setInterval(() => {}, 60_000);

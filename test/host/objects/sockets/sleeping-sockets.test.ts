@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import test from 'ava';
 import type { FunctionSocket } from '../../../../src/index.js';
-import { until } from '../../../backend/spawn/with-services.js';
+import { until } from '../../../backend/spawn/with-backend.js';
 import { closed, connect, connected, nextMessage } from '../../ingress/websocket/servers.js';
 import { ISOLATIONS, nextLog } from '../../new-host.js';
 import { ROOM, sleepRig } from './sleeping.js';

@@ -1,8 +1,8 @@
 /**
- * The connection of an isolate to services in a backend process. When that process has ended, calls continue over a connection to the next process, which the
+ * The connection of an isolate to the backend process. When that process has ended, calls continue over a connection to the next process, which the
  * connection to the host carries:
  *
- *     a call under way, unanswered and without a body --the connection ends--> made once more, on the next one: the services refuse it unless it is safe
+ *     a call in flight, unanswered and without a body --the connection ends--> made once more, on the next one, which refuses it unless it is safe
  *     another one under way --the connection ends--> failed
  *     a call of later --> made on the next one
  */
@@ -14,14 +14,14 @@ import { carriedTransport } from '../../protocol/transports/carried-transport.js
 import type { Transport } from '../../protocol/transports/transport.js';
 import type { CallLine, GuestExchange } from '../guest-exchange.js';
 
-export interface ServicesLineParts {
+export interface BackendLineParts {
   /** The connection to the host. */
   readonly host: () => Channel | undefined;
   readonly onSignal: ChannelOwner['onSignal'];
 }
 
-export class ServicesLine implements CallLine {
-  readonly #parts: ServicesLineParts;
+export class BackendLine implements CallLine {
+  readonly #parts: BackendLineParts;
   readonly #owner: ChannelOwner;
   #channel: Channel;
   /** Carries the connection, if it is not the first. */
@@ -29,7 +29,7 @@ export class ServicesLine implements CallLine {
   /** Calls of the connection that is ending, which are made once more. */
   #lost: GuestExchange[] = [];
 
-  constructor(transport: Transport, parts: ServicesLineParts) {
+  constructor(transport: Transport, parts: BackendLineParts) {
     this.#parts = parts;
     this.#owner = {
       closedReason: SERVICES_LOST_REASON,
@@ -81,7 +81,7 @@ export class ServicesLine implements CallLine {
     // One that was refused stays so.
     if (host === undefined || host.isClosed || this.#carrier?.isReplied === false) return;
     const { nextId } = this.#channel;
-    this.#carrier = host.open(IsolateOpens.Services, '', true, null, false);
+    this.#carrier = host.open(IsolateOpens.Backend, '', true, null, false);
     this.#channel = new Channel(carriedTransport(this.#carrier), 'isolate', this.#owner);
     this.#channel.nextId = nextId;
   }

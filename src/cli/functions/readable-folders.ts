@@ -6,7 +6,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { shownPath } from './function-error.js';
 
-export class Confinement {
+export class ReadableFolders {
   readonly #root: string;
   #folders: Promise<readonly string[]> | undefined;
 

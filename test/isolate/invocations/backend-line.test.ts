@@ -1,10 +1,10 @@
-/** The connection of an isolate to its services, which it loses: the test is the services, and the host. */
+/** The connection of an isolate to the backend process, which it loses: the test is that process, and the host. */
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import test, { type ExecutionContext } from 'ava';
 import type { GuestFunction } from '../../../src/isolate/bridge.js';
 import { GuestExchange } from '../../../src/isolate/guest-exchange.js';
 import { HeldWork } from '../../../src/isolate/held-work.js';
-import { ServicesLine } from '../../../src/isolate/invocations/services-line.js';
+import { BackendLine } from '../../../src/isolate/invocations/backend-line.js';
 import { Ev } from '../../../src/isolate/ops/table.js';
 import { TurnQueue } from '../../../src/isolate/turns.js';
 import { Channel } from '../../../src/protocol/channel.js';
@@ -23,13 +23,13 @@ interface Call {
   readonly exchange: Exchange;
 }
 
-interface Services {
+interface Backend {
   readonly channel: Channel;
   /** Resolves with the next calls. */
   next(count: number): Promise<readonly Call[]>;
 }
 
-function services(transport: Transport): Services {
+function backend(transport: Transport): Backend {
   const calls: Call[] = [];
   let wake = (): void => {};
   const channel = new Channel(transport, 'host', {
@@ -54,8 +54,8 @@ function services(transport: Transport): Services {
 }
 
 interface Rig {
-  readonly line: ServicesLine;
-  readonly first: Services;
+  readonly line: BackendLine;
+  readonly first: Backend;
   /** The next connection that the isolate asks the host for. */
   asked(): Promise<Exchange>;
   /** How often it has asked. */
@@ -78,12 +78,12 @@ function rig(t: ExecutionContext): Rig {
     for (const port of ends) port.close();
   });
   const [hostEnd, isolateEnd] = pair();
-  const [servicesEnd, callsEnd] = pair();
+  const [backendEnd, callsEnd] = pair();
   const carriers: Exchange[] = [];
   let asked = 0;
   let wake = IGNORE;
   const onOpen = (exchange: Exchange, kind: number): void => {
-    t.is(kind, IsolateOpens.Services);
+    t.is(kind, IsolateOpens.Backend);
     carriers.push(exchange);
     asked++;
     wake();
@@ -97,10 +97,10 @@ function rig(t: ExecutionContext): Rig {
   };
   const meter = { mayRun: () => true, begin: IGNORE, end: IGNORE, leave: IGNORE };
   const turns = new TurnQueue(enter as unknown as GuestFunction, meter, new HeldWork(), IGNORE);
-  const line = new ServicesLine(callsEnd, { host: () => host, onSignal: IGNORE });
+  const line = new BackendLine(callsEnd, { host: () => host, onSignal: IGNORE });
   return {
     line,
-    first: services(servicesEnd),
+    first: backend(backendEnd),
     async asked() {
       while (carriers.length === 0) {
         await new Promise<void>(resolve => {
@@ -126,8 +126,8 @@ function answer({ exchange, head }: Call): void {
 }
 
 /** Accepts what the isolate asks for. */
-function accept(carrier: Exchange): Services {
-  const accepted = services(carriedTransport(carrier));
+function accept(carrier: Exchange): Backend {
+  const accepted = backend(carriedTransport(carrier));
   carrier.reply(200, '', true, null, false);
   return accepted;
 }

@@ -4,11 +4,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import type { ServicesConnection } from '../../../src/backend/spawn/backend-connection.js';
-import { connectServices, type ServicesOptions } from '../../../src/backend/spawn/connect-backend.js';
+import type { BackendConnection } from '../../../src/backend/spawn/backend-connection.js';
+import { type BackendOptions, connectBackend } from '../../../src/backend/spawn/connect-backend.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';
 
-export const MAIN = fileURLToPath(new URL('./programs/services.js', import.meta.url));
+export const MAIN = fileURLToPath(new URL('./programs/backend.js', import.meta.url));
 
 /** Backend processes that a test has met. */
 const met = new WeakMap<ExecutionContext, Set<number>>();
@@ -60,7 +60,7 @@ export async function until(isSo: () => boolean | Promise<boolean>): Promise<voi
 }
 
 export interface Client {
-  readonly connection: ServicesConnection;
+  readonly connection: BackendConnection;
   /** Why the connection was lost. */
   readonly lost: Promise<string>;
   ask(line: string): Promise<string>;
@@ -70,9 +70,9 @@ export interface Client {
 export async function connectTo(
   t: ExecutionContext,
   directory: string,
-  options: Partial<ServicesOptions> = {},
+  options: Partial<BackendOptions> = {},
 ): Promise<Client> {
-  const connection = await connectServices({ directory, main: MAIN, ...options });
+  const connection = await connectBackend({ directory, main: MAIN, ...options });
   endWith(t, connection.pid);
   t.teardown(() => connection.close());
   const lost = new Promise<string>(resolve => connection.listen({ onLost: resolve, onSilent: () => {} }));
@@ -80,7 +80,7 @@ export async function connectTo(
 }
 
 /** Of answers only one is under way at a time. */
-export async function ask({ control }: ServicesConnection, line: string): Promise<string> {
+export async function ask({ control }: BackendConnection, line: string): Promise<string> {
   control.write(`${line}\n`);
   let text = '';
   while (!text.endsWith('\n')) {

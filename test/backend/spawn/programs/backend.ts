@@ -6,10 +6,10 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { runServices } from '../../../../src/backend/server/process/run-backend.js';
+import { runBackend } from '../../../../src/backend/server/process/run-backend.js';
 import { Storage } from '../../../../src/storage/storage.js';
 
-await runServices(async directory => {
+await runBackend(async directory => {
   const storage = await Storage.open(directory);
   const values = storage.sublevel('values');
   const applications = new Set<string>();
