@@ -42,6 +42,12 @@ const BINDINGS: readonly BindingDefinition[] = [
   objectSocketBinding,
 ];
 
+/**
+ * The areas of the permissions that tokens of the management API have for bindings, in the order of its document: `kv` stands for kv:read and kv:edit. A row
+ * that this API administers adds its own.
+ */
+export const BINDING_AREAS = ['buckets', 'sql', 'kv', 'cache', 'objects', 'queues'] as const;
+
 /** The options of load() that bind names: each row adds its `option`. */
 export interface BindingOptions {
   /** Binding name to bucket name. */

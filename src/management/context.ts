@@ -12,7 +12,7 @@ import type { FunctionStore } from './state/function-store.js';
 import type { RecordChange } from './state/records.js';
 import type { Stores, ZoneRecord } from './state/stores.js';
 import type { Principal, Tokens } from './state/tokens.js';
-import type { QueryValues, Schemas } from './validator.js';
+import type { Schemas } from './validator.js';
 import type { CompressionSettings } from './zone-compression.js';
 import type { ZoneOwners } from './zone-owners.js';
 import type { ZoneSettings } from './zone-settings.js';
@@ -41,11 +41,22 @@ export interface ManagementParts {
   readonly openapi: (at: number) => string;
 }
 
-/** One request, after authentication and the checks of path, query and scope. */
-export interface Context {
+/** The page of a list; other answers have the values of the first one. */
+export interface PageValues {
+  readonly page: number;
+  readonly per_page: number;
+}
+
+/** The page of a list by a cursor. */
+export interface CursorValues {
+  readonly cursor?: string;
+}
+
+/** One request, after authentication and the checks of path, query and scope. `Query` are the parameters that the route has besides pages. */
+export interface Context<Query = object> {
   readonly request: Request;
   readonly params: PathParams;
-  readonly query: QueryValues;
+  readonly query: PageValues & Query;
   readonly principal: Principal;
   /** The account that the path or its zone belongs to; of the token where the path names none. */
   readonly account: string;

@@ -79,7 +79,7 @@ function pathParameters(route: ApiRoute): JsonSchema[] {
   return splitPath(route.path).flatMap(segment => {
     const parameter = parameterOf(segment);
     if (parameter === null) return [];
-    const { schema, example } = parameterSchema(parameter.name);
+    const { schema, example } = parameterSchema(parameter.name, route.parameters);
     return [{ name: parameter.name, in: 'path', required: true, schema, example }];
   });
 }

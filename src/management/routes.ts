@@ -96,7 +96,11 @@ export function allRoutes(schedule: Schedule): readonly ApiRoute[] {
   const successors = SUCCESSORS.flatMap(({ family, methods, path }, index) =>
     methods.map(method => familyRoute(family, method, path, path, index, 'successor')),
   );
-  return [...RESOURCES.flatMap(({ routes }) => routes), ...families, ...successors];
+  return [...RESOURCES.flatMap(routesOf), ...families, ...successors];
+}
+
+function routesOf({ routes, parameters }: Resource): readonly ApiRoute[] {
+  return parameters === undefined ? routes : routes.map(route => ({ ...route, parameters }));
 }
 
 function familyRoute(

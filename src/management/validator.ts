@@ -4,28 +4,9 @@ import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { makeAjv } from '../quotas/schema/check.js';
 import { complaintOf, type KeyPath, sentence, type Wording } from '../quotas/schema/complaint.js';
 import type { JsonSchema } from '../quotas/schema/schema.js';
-import type { UsageBy } from '../usage/usage-query.js';
 import type { NamedSchema } from './schemas.js';
 
 const DOCUMENT = 'https://edgehost.invalid/openapi.json';
-
-/** Numbers and booleans of query strings arrive as text. */
-export interface QueryValues {
-  readonly page: number;
-  readonly per_page: number;
-  readonly name?: string;
-  readonly type?: string;
-  readonly content?: string;
-  readonly cursor?: string;
-  readonly prefix?: string;
-  readonly expiration?: number;
-  readonly expiration_ttl?: number;
-  readonly metadata?: string;
-  readonly delete_data?: 'true' | 'false';
-  readonly from?: string;
-  readonly to?: string;
-  readonly by?: UsageBy;
-}
 
 const BODY: Wording = {
   place: path => (path.length === 0 ? 'the body' : pointer(path)),
@@ -46,7 +27,7 @@ const documents = new WeakMap<Schemas, { readonly ajv: Ajv2020; readonly compile
 let queryAjv: Ajv2020 | undefined;
 let ownersAjv: Ajv2020 | undefined;
 /** By the text of the schema; only the schemas in the table of routes are in it. */
-const compiledQueries = new Map<string, ValidateFunction<QueryValues>>();
+const compiledQueries = new Map<string, ValidateFunction<object>>();
 
 /** The reasons why a value is not what the schema says, each with the place it is about; empty when it is. */
 export function problems(schemas: Schemas, { name }: NamedSchema, value: unknown): string[] {
@@ -58,14 +39,14 @@ export function isBody<T>(schemas: Schemas, { name }: NamedSchema<T>, value: unk
   return validatorOf(schemas, name)(value);
 }
 
-/** A validator of query parameters; it turns text into numbers and fills in defaults. */
+/** A validator of query parameters, which arrive as text: it turns text into numbers and fills in defaults. */
 export function compileQuery(
   properties: Readonly<Record<string, JsonSchema>>,
-): (values: Record<string, unknown>) => { readonly query: QueryValues } | { readonly problems: string[] } {
+): (values: Record<string, unknown>) => { readonly query: object } | { readonly problems: string[] } {
   const schema = { type: 'object', properties, additionalProperties: false };
   const key = JSON.stringify(schema);
   queryAjv ??= makeAjv({ coerceTypes: true, useDefaults: true, validateSchema: false, meta: false });
-  const validate = compiledQueries.get(key) ?? queryAjv.compile<QueryValues>(schema);
+  const validate = compiledQueries.get(key) ?? queryAjv.compile<object>(schema);
   compiledQueries.set(key, validate);
   return values => {
     if (!validate(values)) return { problems: [problemOf(validate.errors, QUERY)] };

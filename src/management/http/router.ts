@@ -1,7 +1,8 @@
 /** From a method and a path to a route of the table. */
 
+import type { PageValues } from '../context.js';
 import { type ApiRoute, pageParameters } from '../route.js';
-import { compileQuery, type QueryValues } from '../validator.js';
+import { compileQuery } from '../validator.js';
 import { ApiError } from './envelope.js';
 import { parameterProblem } from './parameters.js';
 import { type PathParams, PathTable, splitPath } from './path-table.js';
@@ -13,7 +14,7 @@ export interface Routed {
 }
 
 /** The values for lists without pages. */
-const NO_QUERY: QueryValues = { page: 1, per_page: 100 };
+const NO_QUERY: PageValues = { page: 1, per_page: 100 };
 
 export class ApiRouter {
   readonly #table = new PathTable<ApiRoute>();
@@ -43,14 +44,14 @@ export class ApiRouter {
       });
     }
     for (const [name, value] of Object.entries(match.params)) {
-      const problem = parameterProblem(name, value);
+      const problem = parameterProblem(name, value, match.value.parameters);
       if (problem !== null) throw new ApiError('PATH_INVALID', problem);
     }
     return { route: match.value, params: match.params, segments };
   }
 
   /** @throws ApiError QUERY_INVALID */
-  query(route: ApiRoute, search: URLSearchParams): QueryValues {
+  query(route: ApiRoute, search: URLSearchParams): PageValues {
     if (route.answer.kind === 'family') return NO_QUERY;
     const given = new Map<string, string>();
     for (const [name, value] of search) {

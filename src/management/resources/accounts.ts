@@ -6,7 +6,7 @@ import { choice, list, object, type Schema } from '../../quotas/schema/schema.js
 import { type Context, pageQuery } from '../context.js';
 import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
 import type { AccountSummary } from '../ports.js';
-import { ACCOUNT_PATH, many, one, type Resource, route, routeWithBody } from '../route.js';
+import { ACCOUNT_PATH, many, one, type QueryOf, type Resource, route, routeWithBody } from '../route.js';
 import { body, DELETED, integer, named, nullable, shortText, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
 
@@ -49,13 +49,15 @@ const ACCOUNT = named(
   }),
 );
 
+const REMOVAL_QUERY = { delete_data: choice(['true', 'false']) };
+
 export const ACCOUNTS_API: Resource = {
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: '/accounts', id: 'account-list', access: 'accounts:read', summary: 'Accounts of the host, for tokens for all accounts', answer: many(ACCOUNT) }, listAccounts),
     route({ method: 'GET', path: ACCOUNT_PATH, id: 'account-get', access: 'accounts:read', summary: 'An account, and how much it stores', answer: one(ACCOUNT) }, getAccount),
     routeWithBody({ method: 'PATCH', path: ACCOUNT_PATH, id: 'account-update', access: 'accounts:edit', summary: 'Change plan, limits, caps and zones of an account', answer: one(ACCOUNT) }, ACCOUNT_UPDATE, updateAccount),
-    route({ method: 'DELETE', path: ACCOUNT_PATH, id: 'account-remove', access: 'accounts:edit', summary: 'End an account, and delete its data when delete_data says so', query: { delete_data: { enum: ['true', 'false'] } }, answer: one(DELETED) }, removeAccount),
+    route({ method: 'DELETE', path: ACCOUNT_PATH, id: 'account-remove', access: 'accounts:edit', summary: 'End an account, and delete its data when delete_data says so', query: REMOVAL_QUERY, answer: one(DELETED) }, removeAccount),
   ],
 };
 
@@ -95,7 +97,7 @@ async function updateAccount(
   return getAccount(context);
 }
 
-async function removeAccount(context: Context): Promise<OneReply<typeof DELETED>> {
+async function removeAccount(context: Context<QueryOf<typeof REMOVAL_QUERY>>): Promise<OneReply<typeof DELETED>> {
   requireOwner(context);
   const { account } = context;
   const deleteData = context.query.delete_data === 'true';

@@ -1,7 +1,7 @@
 /** The log of changes of an account, the newest first. */
 
 import { object } from '../../quotas/schema/schema.js';
-import type { Context } from '../context.js';
+import type { Context, CursorValues } from '../context.js';
 import type { ListReply } from '../http/envelope.js';
 import { ACCOUNT_PATH, many, type Resource, route } from '../route.js';
 import { dateTime, integer, named, nullable, string } from '../schemas.js';
@@ -24,7 +24,7 @@ export const AUDIT_LOGS_API: Resource = {
   ],
 };
 
-async function listAuditLogs(context: Context): Promise<ListReply<typeof AUDIT_ENTRY>> {
+async function listAuditLogs(context: Context<CursorValues>): Promise<ListReply<typeof AUDIT_ENTRY>> {
   const { per_page: limit, cursor } = context.query;
   const { entries, info } = await context.services.audit.list(context.account, limit, cursor);
   return { result: entries, resultInfo: info };

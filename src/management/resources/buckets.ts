@@ -5,6 +5,7 @@ import type { BucketInfo } from '../../bindings/bucket/engine.js';
 import { choice, object } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { parameter } from '../http/parameters.js';
 import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
 import { body, DELETED, dateTime, named, shortText, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
@@ -17,6 +18,7 @@ const BUCKET_CREATE = body(
 const BUCKET = named('Bucket', object({ name: string, storage_class: string, created_on: dateTime }));
 
 export const BUCKETS_API: Resource = {
+  parameters: { bucket_name: parameter('^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$', 'files') },
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: `${ACCOUNT_PATH}/buckets`, id: 'bucket-list', access: 'buckets:read', summary: 'Buckets of an account', answer: many(BUCKET) }, listBuckets),

@@ -10,6 +10,7 @@ import { SQL_LIMITS } from '../../sqlite/limits.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { readBytes } from '../http/body.js';
 import { ApiError, type ListReply, type OneReply, type RawReply } from '../http/envelope.js';
+import { parameter } from '../http/parameters.js';
 import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
 import { anyObject, body, boolean, DELETED, dateTime, integer, named, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
@@ -28,6 +29,7 @@ const SQL_IMPORTED = named('SqlImported', object({ num_statements: integer }));
 const SQL_MIGRATION = named('SqlMigration', object({ name: string, applied_at: dateTime }));
 
 export const DATABASES_API: Resource = {
+  parameters: { database_id: parameter('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', 'main') },
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: `${ACCOUNT_PATH}/sql/databases`, id: 'sql-database-list', access: 'sql:read', summary: 'SQL databases of an account', answer: many(SQL_DATABASE) }, listDatabases),

@@ -4,8 +4,9 @@ import { isIdOf } from '../../bindings/objects/object-id.js';
 import type { ObjectNamespaceInfo, StoredObjectInfo } from '../../bindings/objects/store/object-directory.js';
 import { objectStorageBinding } from '../../bindings/objects/store/object-storage-binding.js';
 import { object } from '../../quotas/schema/schema.js';
-import { type Context, pageQuery, param } from '../context.js';
+import { type Context, type CursorValues, pageQuery, param } from '../context.js';
 import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { parameter } from '../http/parameters.js';
 import { ACCOUNT_PATH, many, one, type Resource, route } from '../route.js';
 import { DELETED, dateTime, integer, named, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
@@ -19,6 +20,7 @@ const STORED_OBJECT = named(
 );
 
 export const OBJECTS_API: Resource = {
+  parameters: { namespace_id: parameter('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', 'sessions') },
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: `${ACCOUNT_PATH}/objects/namespaces`, id: 'object-namespace-list', access: 'objects:read', summary: 'Classes of which stateful objects have stored something', answer: many(OBJECT_NAMESPACE) }, listObjectNamespaces),
@@ -37,7 +39,7 @@ async function getObjectNamespace(context: Context): Promise<OneReply<typeof OBJ
   return { result: shownNamespace(await namespaceOf(context)) };
 }
 
-export async function listObjects(context: Context): Promise<ListReply<typeof STORED_OBJECT>> {
+export async function listObjects(context: Context<CursorValues>): Promise<ListReply<typeof STORED_OBJECT>> {
   const { per_page: limit, cursor } = context.query;
   const { objects, hasMore } = await directoryOf(context).objects(await namespaceOf(context), limit, cursor);
   const resultInfo = { per_page: limit, count: objects.length };

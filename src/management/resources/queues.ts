@@ -11,6 +11,7 @@ import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { anything, choice, list, object, text, wholeNumber } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
 import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { parameter } from '../http/parameters.js';
 import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
 import { body, boolean, DELETED, dateTime, integer, named, nullable, string, type ValueOf } from '../schemas.js';
 import { pageOf } from '../state/records.js';
@@ -103,6 +104,7 @@ const QUEUE_ACKED = named('QueueAcked', object({ ack_count: integer, retry_count
 const QUEUE_PURGED = named('QueuePurged', object({ deleted: integer }));
 
 export const QUEUES_API: Resource = {
+  parameters: { queue_name: parameter('^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$', 'jobs') },
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: `${ACCOUNT_PATH}/queues`, id: 'queue-list', access: 'queues:read', summary: 'Queues of an account', answer: many(QUEUE_SUMMARY) }, listQueues),

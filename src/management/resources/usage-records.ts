@@ -1,7 +1,7 @@
 /** The usage of accounts by day and function, for billing: as JSON, and as CSV. */
 
 import { INVOCATION_KINDS } from '../../quotas/limits.js';
-import { list, object, type Schema } from '../../quotas/schema/schema.js';
+import { choice, list, object, type Schema, text } from '../../quotas/schema/schema.js';
 import { usageCsv } from '../../usage/usage-csv.js';
 import { USAGE_BY } from '../../usage/usage-query.js';
 import type { UsageReport } from '../../usage/usage-report.js';
@@ -9,22 +9,24 @@ import { CALL_KINDS, INVOCATION_OUTCOMES } from '../../usage/usage-slots.js';
 import type { Context } from '../context.js';
 import { ApiError, type ListReply, type OneReply, type PageInfo, type RawReply } from '../http/envelope.js';
 import type { UsageRange } from '../ports.js';
-import { ACCOUNT_PATH, type ApiRoute, many, one, type Resource, route } from '../route.js';
+import { ACCOUNT_PATH, many, one, type QueryOf, type Resource, route } from '../route.js';
 import { dateTime, day, integer, named, nullable, number, string, type ValueOf } from '../schemas.js';
 import { pageInfo } from '../state/records.js';
 import type { Principal } from '../state/tokens.js';
 
-const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' };
+const DAY = text({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'a day (UTC) as YYYY-MM-DD' });
 
 /** The query of one account. Without days the query is for this month, today included. */
-const USAGE_RANGE: ApiRoute['query'] = { from: DAY, to: DAY, by: { enum: [...USAGE_BY], default: 'day' } };
+const USAGE_RANGE = { from: DAY, to: DAY, by: { ...choice(USAGE_BY), default: 'day' } };
 
 /** The query of several accounts, by pages: each has a report of its own, which may be long. */
-const USAGE_PAGE: ApiRoute['query'] = {
+const USAGE_PAGE = {
   ...USAGE_RANGE,
   page: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
   per_page: { type: 'integer', minimum: 1, maximum: 100, default: 100 },
 };
+
+type RangeContext = Context<QueryOf<typeof USAGE_RANGE>>;
 
 /** The records of an answer, which is made and held at once. */
 const MAX_RECORDS = 50_000;
@@ -83,25 +85,25 @@ export const USAGE_RECORDS_API: Resource = {
   ],
 };
 
-async function getAccountRecords(context: Context): Promise<OneReply<typeof USAGE_REPORT>> {
+async function getAccountRecords(context: RangeContext): Promise<OneReply<typeof USAGE_REPORT>> {
   return { result: shown(await reportOf(context, context.account)) };
 }
 
-async function getAccountCsv(context: Context): Promise<RawReply> {
+async function getAccountCsv(context: RangeContext): Promise<RawReply> {
   return csvOf([await reportOf(context, context.account)]);
 }
 
 /** Lists the usage of the accounts that the token may see. */
-async function listRecords(context: Context): Promise<ListReply<typeof USAGE_REPORT>> {
+async function listRecords(context: RangeContext): Promise<ListReply<typeof USAGE_REPORT>> {
   const { reports, info } = await pageOfReports(context);
   return { result: reports.map(shown), resultInfo: info };
 }
 
-async function listCsv(context: Context): Promise<RawReply> {
+async function listCsv(context: RangeContext): Promise<RawReply> {
   return csvOf((await pageOfReports(context)).reports);
 }
 
-async function pageOfReports(context: Context): Promise<{ reports: UsageReport[]; info: PageInfo }> {
+async function pageOfReports(context: RangeContext): Promise<{ reports: UsageReport[]; info: PageInfo }> {
   const { principal, query, services } = context;
   const { page, per_page: perPage } = query;
   // A customer does not have the accounts of others looked through.
@@ -125,7 +127,7 @@ async function pageOfReports(context: Context): Promise<{ reports: UsageReport[]
   return { reports, info: pageInfo({ page, perPage }, reports.length, accounts.length) };
 }
 
-async function reportOf(context: Context, account: string): Promise<UsageReport> {
+async function reportOf(context: RangeContext, account: string): Promise<UsageReport> {
   const { functions, stores } = context.services;
   const asker = { isOwner: isOwner(context.principal) };
   // One at a time: each may read a lot.
@@ -144,7 +146,7 @@ function isOwner({ account }: Principal): boolean {
   return account === '*';
 }
 
-function rangeOf({ query: { from, to, by } }: Context): UsageRange {
+function rangeOf({ query: { from, to, by } }: RangeContext): UsageRange {
   return {
     ...(from !== undefined && { from }),
     ...(to !== undefined && { to }),

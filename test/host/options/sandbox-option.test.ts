@@ -123,7 +123,7 @@ asRoot('the host of an ordinary user serves functions, and warns of what its use
 asRoot("a package that other users may not read: cells have the application's user, and the host says so", t => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'edgehost-private-')));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const root = fileURLToPath(new URL('../../../', import.meta.url));
+  const root = fileURLToPath(new URL('../../../../', import.meta.url));
   cpSync(join(root, 'package.json'), join(folder, 'package.json'));
   cpSync(join(root, 'dist/src'), join(folder, 'dist/src'), { recursive: true });
   symlinkSync(realpathSync(join(root, 'node_modules')), join(folder, 'node_modules'));

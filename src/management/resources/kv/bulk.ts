@@ -16,7 +16,7 @@ import { one, type Resource, routeWithLongBody } from '../../route.js';
 import { body, boolean, integer, type NamedSchema, named, string, type ValueOf } from '../../schemas.js';
 import { isBody, problems } from '../../validator.js';
 import { withBody } from './body.js';
-import { NAMESPACE_PATH, namespaceOf } from './namespaces.js';
+import { KV_PARAMETERS, NAMESPACE_PATH, namespaceOf } from './namespaces.js';
 
 /** A value in base64, or as a text in which each byte is escaped by another one. */
 const VALUE_BOUNDS: ElementBounds = {
@@ -56,6 +56,7 @@ const KV_KEY_NAMES = body('KvKeyNames', list(kvKeyName, { maxItems: KV_LIMITS.bu
 const KV_BULK = named('KvBulk', object({ successful_key_count: integer, unsuccessful_keys: list(string) }));
 
 export const KV_BULK_API: Resource = {
+  parameters: KV_PARAMETERS,
   // biome-ignore format: a table, one route a row
   routes: [
     routeWithLongBody({ method: 'PUT', path: `${NAMESPACE_PATH}/bulk`, id: 'kv-bulk-put', access: 'kv:edit', summary: 'Set the values of up to 10,000 keys', answer: one(KV_BULK) }, KV_PAIRS, putPairs),

@@ -6,16 +6,24 @@ import { CONFIGURED_NAME as KV_NAME } from '../../../bindings/kv/store/kv-direct
 import { object } from '../../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../../context.js';
 import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
+import { parameter } from '../../http/parameters.js';
 import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../../route.js';
 import { body, DELETED, dateTime, named, string, type ValueOf } from '../../schemas.js';
 import { pageOf } from '../../state/records.js';
 
 export const NAMESPACE_PATH = `${ACCOUNT_PATH}/kv/namespaces/{namespace_id}`;
 
+export const KV_PARAMETERS = {
+  namespace_id: parameter('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', 'sessions'),
+  /** Any text, percent-encoded. */
+  key_name: parameter('^[^]{1,512}$', 'user:1'),
+};
+
 const KV_NAMESPACE_CREATE = body('KvNamespaceCreate', object({ name: KV_NAME }), { name: 'sessions' });
 const KV_NAMESPACE = named('KvNamespace', object({ id: string, created_on: dateTime }));
 
 export const KV_NAMESPACES_API: Resource = {
+  parameters: KV_PARAMETERS,
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: `${ACCOUNT_PATH}/kv/namespaces`, id: 'kv-namespace-list', access: 'kv:read', summary: 'Key-value namespaces of an account', answer: many(KV_NAMESPACE) }, listNamespaces),

@@ -11,29 +11,32 @@ import type { KvEntry, KvFound } from '../../../bindings/kv/engine.js';
 import type { KvMethod, KvOperation } from '../../../bindings/kv/errors.js';
 import { KV_LIMITS } from '../../../bindings/kv/limits.js';
 import { decodeCursor, encodeCursor } from '../../../bindings/kv/list-cursor.js';
-import { anything, object } from '../../../quotas/schema/schema.js';
+import { anything, object, type Schema, text } from '../../../quotas/schema/schema.js';
 import { type Context, param } from '../../context.js';
 import type { ApiCode } from '../../http/codes.js';
 import { ApiError, type ListReply, type OneReply, type RawReply } from '../../http/envelope.js';
-import { many, one, type Resource, route } from '../../route.js';
-import { DELETED, integer, named, string, type ValueOf } from '../../schemas.js';
+import { many, one, type QueryOf, type Resource, route } from '../../route.js';
+import { DELETED, integer, named, shortText, string, type ValueOf } from '../../schemas.js';
 import { withBody } from './body.js';
-import { NAMESPACE_PATH, namespaceOf } from './namespaces.js';
+import { KV_PARAMETERS, NAMESPACE_PATH, namespaceOf } from './namespaces.js';
 
 const KEY_QUERY = {
-  prefix: { type: 'string', maxLength: KV_LIMITS.keyBytes },
-  cursor: { type: 'string', pattern: '^[A-Za-z0-9_-]{2,700}$' },
+  prefix: text({ maxLength: KV_LIMITS.keyBytes }),
+  cursor: text({ pattern: '^[A-Za-z0-9_-]{2,700}$' }),
 };
 
+const positive: Schema<number> = { type: 'integer', minimum: 1 };
+
 const PUT_QUERY = {
-  expiration: { type: 'integer', minimum: 1 },
-  expiration_ttl: { type: 'integer', minimum: 1 },
-  metadata: { type: 'string', minLength: 1, maxLength: KV_LIMITS.metadataBytes },
+  expiration: positive,
+  expiration_ttl: positive,
+  metadata: shortText(KV_LIMITS.metadataBytes),
 };
 
 const KV_KEY = named('KvKey', object({ name: string, 'expiration?': integer, 'metadata?': anything() }));
 
 export const KV_VALUES_API: Resource = {
+  parameters: KV_PARAMETERS,
   // biome-ignore format: a table, one route a row
   routes: [
     route({ method: 'GET', path: `${NAMESPACE_PATH}/keys`, id: 'kv-key-list', access: 'kv:read', summary: 'Keys of a namespace, in the order of their UTF-8 bytes', query: KEY_QUERY, answer: many(KV_KEY, 'cursor') }, listKeys),
@@ -44,7 +47,7 @@ export const KV_VALUES_API: Resource = {
   ],
 };
 
-async function listKeys(context: Context): Promise<ListReply<typeof KV_KEY>> {
+async function listKeys(context: Context<QueryOf<typeof KEY_QUERY>>): Promise<ListReply<typeof KV_KEY>> {
   const { prefix, cursor, per_page: limit } = context.query;
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
   const query = { limit: checkLimit(limit), prefix: checked('QUERY_INVALID', () => checkPrefix(prefix)), after };
@@ -79,7 +82,7 @@ async function getMetadata(context: Context): Promise<OneReply<typeof KV_KEY>> {
   };
 }
 
-async function putValue(context: Context): Promise<OneReply<typeof KV_KEY>> {
+async function putValue(context: Context<QueryOf<typeof PUT_QUERY>>): Promise<OneReply<typeof KV_KEY>> {
   const { expiration, expiration_ttl: expirationTtl, metadata: given } = context.query;
   const key = keyOf(context, 'put', 'PUT');
   const metadata = checked('QUERY_INVALID', () => checkMetadata(given));

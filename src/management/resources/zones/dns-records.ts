@@ -24,7 +24,7 @@ import {
 import { type DnsRecord, RECORD_TYPE_NAMES, RECORD_TYPES, type RecordData } from '../../dns/record-types.js';
 import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
 import { requireMatch } from '../../http/preconditions.js';
-import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
+import { created, many, one, type QueryOf, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
 import {
   body,
   boolean,
@@ -114,10 +114,12 @@ const DATA_SCHEMAS = RECORD_TYPE_NAMES.flatMap(type => {
   return shape.kind === 'data' ? [named(`DnsData_${type}`, shape.schema)] : [];
 });
 
+const RECORD_QUERY = { name: shortText(255), type: choice(RECORD_TYPE_NAMES), content: text({ maxLength: 8192 }) };
+
 export const DNS_RECORDS_API: Resource = {
   // biome-ignore format: a table, one route a row
   routes: [
-    route({ method: 'GET', path: `${ZONE_PATH}/dns_records`, id: 'dns-record-list', access: 'dns:read', summary: 'DNS records of a zone', query: { name: shortText(255), type: { enum: [...RECORD_TYPE_NAMES] }, content: { type: 'string', maxLength: 8192 } }, answer: many(DNS_RECORD) }, listRecords),
+    route({ method: 'GET', path: `${ZONE_PATH}/dns_records`, id: 'dns-record-list', access: 'dns:read', summary: 'DNS records of a zone', query: RECORD_QUERY, answer: many(DNS_RECORD) }, listRecords),
     routeWithBody({ method: 'POST', path: `${ZONE_PATH}/dns_records`, id: 'dns-record-create', access: 'dns:edit', summary: 'Add a DNS record', answer: created(DNS_RECORD) }, DNS_RECORD_CREATE, createRecord),
     route({ method: 'GET', path: RECORD_PATH, id: 'dns-record-get', access: 'dns:read', summary: 'A DNS record', answer: one(DNS_RECORD) }, getRecord),
     routeWithBody({ method: 'PATCH', path: RECORD_PATH, id: 'dns-record-update', access: 'dns:edit', summary: 'Change fields of a DNS record', answer: one(DNS_RECORD) }, DNS_RECORD_UPDATE, updateRecord),
@@ -127,7 +129,7 @@ export const DNS_RECORDS_API: Resource = {
   schemas: DATA_SCHEMAS,
 };
 
-async function listRecords(context: Context): Promise<ListReply<typeof DNS_RECORD>> {
+async function listRecords(context: Context<QueryOf<typeof RECORD_QUERY>>): Promise<ListReply<typeof DNS_RECORD>> {
   const zone = zoneOf(context);
   const { name, type, content } = context.query;
   const { items, info } = await context.services.stores.dnsRecords.page(

@@ -6,7 +6,7 @@ import { type Context, pageQuery, zoneOf } from '../../context.js';
 import { checkName } from '../../dns/names.js';
 import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
 import { requireMatch } from '../../http/preconditions.js';
-import { created, many, one, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
+import { created, many, one, type QueryOf, type Resource, route, routeWithBody, ZONE_PATH } from '../../route.js';
 import { body, DELETED, dateTime, named, shortText, string, type ValueOf, zoneId } from '../../schemas.js';
 import type { ZoneRecord } from '../../state/stores.js';
 import { mayActOn } from '../../state/tokens.js';
@@ -26,17 +26,19 @@ const ZONE = named(
   }),
 );
 
+const ZONE_QUERY = { name: shortText(255) };
+
 export const ZONES_API: Resource = {
   // biome-ignore format: a table, one route a row
   routes: [
-    route({ method: 'GET', path: '/zones', id: 'zone-list', access: 'zones:read', summary: 'Zones that the token may see', query: { name: shortText(255) }, answer: many(ZONE) }, listZones),
+    route({ method: 'GET', path: '/zones', id: 'zone-list', access: 'zones:read', summary: 'Zones that the token may see', query: ZONE_QUERY, answer: many(ZONE) }, listZones),
     routeWithBody({ method: 'POST', path: '/zones', id: 'zone-create', access: 'zones:edit', summary: 'Add a zone to an account', answer: created(ZONE) }, ZONE_CREATE, createZone),
     route({ method: 'GET', path: ZONE_PATH, id: 'zone-get', access: 'zones:read', summary: 'A zone with its name', answer: one(ZONE) }, getZone),
     route({ method: 'DELETE', path: ZONE_PATH, id: 'zone-delete', access: 'zones:edit', summary: 'Delete a zone with its records and settings', answer: one(DELETED) }, deleteZone),
   ],
 };
 
-async function listZones(context: Context): Promise<ListReply<typeof ZONE>> {
+async function listZones(context: Context<QueryOf<typeof ZONE_QUERY>>): Promise<ListReply<typeof ZONE>> {
   const { stores } = context.services;
   const { name } = context.query;
   const { items, info } = await stores.zones.page(
