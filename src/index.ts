@@ -7,6 +7,12 @@ export type {
   CallbackOptions,
 } from './bindings/callbacks/types.js';
 export type { OutboundHandler } from './bindings/egress/outbound-transport.js';
+export type {
+  EgressHost,
+  EgressRules,
+  EgressSecret,
+  EgressSecretPlace,
+} from './bindings/egress/rules/egress-rules.js';
 export type * from './bindings/kv/types.js';
 export type {
   AccountQueue,
@@ -48,6 +54,7 @@ export { EdgeHost, type HostHealth } from './host/edge-host.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';
 export type {
   CronEvent,
+  EgressEvent,
   HostEvents,
   InvocationEvent,
   InvocationOutcome,

@@ -12,6 +12,7 @@ import type { Storage } from '../storage/storage.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { ClientBodies } from './bodies/given-bodies.js';
 import type { DirectoryContract } from './contract.js';
+import type { EgressPolicy } from './egress/rules/egress-policy.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
 import type { ObjectsTarget } from './objects/types.js';
@@ -79,6 +80,8 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
    * @throws EdgeError EDGE_LOOP when functions have fetched each other too deeply
    */
   localOf?(url: URL, origin: CallOrigin | undefined): LocalSend | undefined;
+  /** The rules of the function's option `egress`, for every service that opens connections for it. @default none */
+  readonly egress?: EgressPolicy | undefined;
   /** The classes of stateful objects that the function exports; undefined where that is not known. */
   readonly objectClasses?: readonly string[] | undefined;
   /** Calls another function of the host: the target of a service binding or, without one, of a stub. */

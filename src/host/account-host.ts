@@ -20,7 +20,7 @@ import type { HostBackend } from './backend/host-backend.js';
 import type { AlarmScheduler } from './events/alarm-scheduler.js';
 import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
-import type { InvocationEvent, LogEvent } from './events.js';
+import type { EgressEvent, InvocationEvent, LogEvent } from './events.js';
 import type { Router } from './ingress/router.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
@@ -85,6 +85,7 @@ export interface AccountHost {
   emitLog(event: LogEvent): void;
   /** A function has failed and no `invocation` event says so. */
   noteUnheard(functionName: string): void;
+  emitEgress(event: EgressEvent): void;
   wantsInvocations(): boolean;
   emitInvocation(event: InvocationEvent, trace: InvocationTrace | undefined): void;
   warn(error: Error): void;

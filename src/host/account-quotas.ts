@@ -34,8 +34,12 @@ export function checkCounts(
   checkCount('envVarsPerAccount', sum(all, 'variables'), limits, subject);
 }
 
-export function countVariables({ vars, secrets }: Pick<ResolvedLoadOptions, 'vars' | 'secrets'>): number {
-  return Object.keys(vars).length + Object.keys(secrets).length;
+export function countVariables({
+  vars,
+  secrets,
+  egress,
+}: Pick<ResolvedLoadOptions, 'vars' | 'secrets' | 'egress'>): number {
+  return [vars, secrets, egress?.secrets ?? {}].reduce((sum, named) => sum + Object.keys(named).length, 0);
 }
 
 function sum(functions: readonly CountedFunction[], what: 'crons' | 'variables'): number {

@@ -121,6 +121,7 @@ export class Account {
     options: LoadOptions | undefined,
   ): Promise<EdgeFunction> {
     const limits = this.#limits;
+    const { egress } = this.#settings;
     const started = await this.#start(author, source, options, turn);
     try {
       this.#check();
@@ -139,7 +140,8 @@ export class Account {
     const handle = this.#functions.serve(started, turn.order);
     this.#loads.won(turn, handle);
     // They have changed while the script started.
-    if (limits !== this.#limits) this.#functions.relimit(this.#limits);
+    const isRenewed = egress !== this.#settings.egress;
+    if (isRenewed || limits !== this.#limits) this.#functions.relimit(this.#limits, isRenewed);
     return handle;
   }
 
@@ -224,13 +226,15 @@ export class Account {
    *
    * Rejects like `host.account()` for options that are not valid, and with EDGE_NAME_TAKEN for zones of another account. Rejects with EDGE_NAME_DENIED when a
    * function has a route outside of the new zones. In these cases nothing has changed. With `backend: 'process'` it resolves when all applications on the
-   * storage have the options. After EDGE_SERVICES_LOST only this application has them: repeat the call.
+   * storage have the options, but for `egress`, which stays in this one. After EDGE_SERVICES_LOST only this application has them: repeat the call.
    */
   async update(update: AccountUpdate): Promise<void> {
     this.#check();
     const changes = checkAccountUpdate(update);
     await this.#change(changes);
-    await this.#host.announce(changes);
+    // Changes are kept on disk for applications that are away: no place for secrets.
+    const { egress: _, ...told } = changes;
+    if (Object.keys(told).length > 0) await this.#host.announce(told);
   }
 
   /**
@@ -256,7 +260,7 @@ export class Account {
     this.#settings = settings;
     this.#limits = limits;
     if (isResized) this.#supervisor.resize(memoryBytes);
-    this.#functions.relimit(limits);
+    this.#functions.relimit(limits, changes.egress !== undefined);
   }
 
   /**
@@ -355,6 +359,7 @@ export class Account {
     const account = {
       id: this.id,
       limits: this.#limits,
+      egress: () => this.#settings.egress,
       supervisor: this.#supervisor,
       functions: this.#functions,
       check: () => this.#check(),

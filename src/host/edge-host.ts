@@ -30,7 +30,7 @@ import type { HostUsageQuery } from './usage/host-usage.js';
 /** The account of functions that are loaded on the host itself. */
 const DEFAULT_ACCOUNT = 'default';
 
-const EVENTS: readonly (keyof HostEvents)[] = ['invocation', 'log', 'cron', 'abuse', 'warning'];
+const EVENTS: readonly (keyof HostEvents)[] = ['invocation', 'log', 'cron', 'abuse', 'egress', 'warning'];
 /** `once()` and `on()` of node:events listen to 'error' of every emitter. */
 const COMMON_EVENTS: readonly unknown[] = ['error', 'newListener', 'removeListener'];
 

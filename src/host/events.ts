@@ -1,5 +1,6 @@
 /** The events of a host. */
 
+import type { EgressHost } from '../bindings/egress/rules/egress-rules.js';
 import type { EdgeErrorCode } from '../quotas/errors.js';
 import type { LimitWarning } from '../quotas/limit-warnings.js';
 import type { InvocationKind } from '../quotas/limits.js';
@@ -87,12 +88,46 @@ export interface CronEvent {
   readonly error: Error | undefined;
 }
 
+/**
+ * A request or a socket of a function was refused: by the rules of its option `egress` or of its account's, or by the address policy of the host although
+ * these rules allow it. At most one event a minute for each host, port and method, and 20 a minute for each function; the others are counted.
+ */
+export interface EgressEvent {
+  readonly account: string;
+  readonly function: string;
+  /** As in its event; undefined when it was over already. */
+  readonly invocation: string | undefined;
+  /** `host`: no entry of `hosts` allows it. `secret`: a secret may not be sent there. `address`: the host's own `egress` allows none of its addresses. */
+  readonly reason: 'host' | 'secret' | 'address';
+  /** A WebSocket is a request. */
+  readonly protocol: 'http' | 'https' | 'tcp';
+  /** In lower case, without a final dot, addresses without brackets: up to 256 characters. */
+  readonly host: string;
+  readonly port: number;
+  /** Undefined for sockets. */
+  readonly method?: string;
+  /** Without the query, up to 256 characters. Undefined for sockets. */
+  readonly path?: string;
+  /** The name of the secret. */
+  readonly secret?: string;
+  /** As the function sees it. */
+  readonly message: string;
+  /** Says what would allow it, and names the option. */
+  readonly remedy: string;
+  /** With `reason: 'host'`: the narrowest entry of `hosts` that would allow it. */
+  readonly entry?: EgressHost;
+  /** Refusals since the last event of the function that have none of their own. */
+  readonly unreported: number;
+}
+
 export interface HostEvents {
   invocation: [event: InvocationEvent];
   log: [event: LogEvent];
   cron: [event: CronEvent];
   /** Requests of one client address were refused: many thousands a second came from it. */
   abuse: [event: AbuseEvent];
+  /** A function was refused a destination. */
+  egress: [event: EgressEvent];
   /** Something went wrong that belongs to no invocation: a cell was ended for what it used, a background write failed. */
   warning: [error: Error];
 }

@@ -1,12 +1,14 @@
 /** Asks the application for its own answers: to calls of rows that it answers itself, and to fetches of host names of its functions. */
 import { Readable } from 'node:stream';
+import type { RefusalListener } from '../../bindings/egress/rules/refusals.js';
 import type { HopAnswer, HopRequest, LocalSend } from '../../bindings/egress/transport.js';
 import type { CallOrigin, Service } from '../../bindings/service.js';
 import type { Channel } from '../../protocol/channel.js';
 import type { BindingErrors } from '../wire/errors.js';
 import { forward } from '../wire/forwarded-call.js';
 import { parseHopAnswer } from '../wire/local-hop.js';
-import { BackendOpens } from '../wire/messages.js';
+import type { ToldRefusal } from '../wire/message-contents.js';
+import { BackendOpens, BackendSignal } from '../wire/messages.js';
 import { ServedNames } from '../wire/served-names.js';
 import { RemoteOrigin } from './cells/bound-function.js';
 
@@ -40,6 +42,15 @@ export class ApplicationAnswers {
       const answer = await forward(this.#channel, BackendOpens.Call, fields.join('\n'), body, signal, this.#errors);
       const reply = { head: JSON.parse(answer.head), body: answer.body ?? null };
       return answer.status === 101 ? { ...reply, isOpen: true } : reply;
+    };
+  }
+
+  /** Tells the application what the policy of a function refuses. */
+  refusals(key: number): RefusalListener {
+    return (refusal, unreported, origin) => {
+      const { connection, id } = origin instanceof RemoteOrigin ? origin : { connection: 0, id: 0 };
+      const told: ToldRefusal = { function: key, connection, id, refusal, unreported };
+      this.#channel.signal(0, BackendSignal.Refused, JSON.stringify(told));
     };
   }
 

@@ -1,5 +1,6 @@
 /** The functions of one application, each with the services that it may call. Some are in this process, and the application answers the others. */
 import type { BindingBase, BindingDefinition, BindingHost, NamedBinding } from '../../bindings/binding.js';
+import { EgressPolicy } from '../../bindings/egress/rules/egress-policy.js';
 import type { BindingRegistry } from '../../bindings/registry.js';
 import type { HostShare, HostShareLimits } from '../../quotas/host/host-share.js';
 import type { FunctionServices, ServiceEntry } from '../calls/answer-call.js';
@@ -107,6 +108,7 @@ export class BoundFunctions {
         // The application checks both, with the hop.
         checkUrl: () => {},
         localOf: (url, origin) => this.#answers.localOf(url, origin),
+        egress: record.egress && new EgressPolicy(record.egress, this.#answers.refusals(record.key)),
       },
       bound.filter(({ row }) => this.#bindings.isHere(row)),
     );

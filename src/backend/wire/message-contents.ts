@@ -1,4 +1,6 @@
 /** The contents of the messages of messages.ts. Both ends are of one version and trust each other. Numbers are little-endian. */
+import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
+import type { EgressRefusal } from '../../bindings/egress/rules/refusals.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShareLimits } from '../../quotas/host/host-share.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -43,8 +45,24 @@ export interface FunctionRegistration {
   readonly limits: ResolvedLimits;
   readonly props: Readonly<Record<string, unknown>>;
   readonly compatibility: { readonly date: string; readonly flags: readonly string[] };
+  /** With the values of its secrets, which are kept in the memory of the backend process. */
+  readonly egress: CompiledRules | undefined;
   /** By the options of the rows; a configuration that only the application's code can give is undefined. */
   readonly bindings: readonly { readonly option: string; readonly name: string; readonly config: unknown }[];
+}
+
+/** A refusal of the policy of a function, with the invocation that it was refused to. */
+export interface ToldRefusal {
+  /** The key of its registration. */
+  readonly function: number;
+  readonly connection: number;
+  readonly id: number;
+  readonly refusal: EgressRefusal;
+  readonly unreported: number;
+}
+
+export function parseToldRefusal(text: string): ToldRefusal {
+  return JSON.parse(text); // written by the services
 }
 
 export interface DatabaseChange {

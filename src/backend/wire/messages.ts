@@ -86,4 +86,6 @@ export enum BackendSignal {
   DatabaseChanged = 7,
   /** A report of the backend process about itself: JSON of Notice. */
   Notice = 8,
+  /** The policy of a function has refused a request or a socket of it: JSON of ToldRefusal. */
+  Refused = 9,
 }

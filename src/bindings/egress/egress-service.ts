@@ -11,9 +11,9 @@ export type EgressReplyHead = Omit<EgressResponse, 'body'>;
 /** Outgoing fetch for the invocations of one function. */
 export function egressService(
   egress: Egress,
-  context: Pick<FunctionContext, 'account' | 'function' | 'checkUrl' | 'localOf'>,
+  context: Pick<FunctionContext, 'account' | 'function' | 'checkUrl' | 'localOf' | 'egress'>,
 ): Service {
-  const { account, function: name, checkUrl } = context;
+  const { account, function: name, checkUrl, egress: policy } = context;
   return async ({ method, args, body, signal, work, traceHeaders, origin }) => {
     if (method !== 'fetch')
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot call ${method}: outgoing fetch has no such method`);
@@ -23,7 +23,19 @@ export function egressService(
       return hop > 0 ? work.countRedirect(hop) : undefined;
     };
     const localOf = (url: URL) => context.localOf?.(url, origin);
-    const request = { account, function: name, head: args, body, signal, work, onHop, traceHeaders, localOf };
+    const request = {
+      account,
+      function: name,
+      head: args,
+      body,
+      signal,
+      work,
+      onHop,
+      traceHeaders,
+      localOf,
+      policy,
+      origin,
+    };
     const { body: answer, ...head } = await egress.fetch(request);
     return { head: head satisfies EgressReplyHead, body: answer };
   };

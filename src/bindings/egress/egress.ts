@@ -12,7 +12,7 @@ import { LIMITS } from '../../quotas/limits.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
 import { cancelBody } from '../bodies/cancel-body.js';
 import { chargedBody } from '../bodies/charged-body.js';
-import type { ServiceBody } from '../service.js';
+import type { CallOrigin, ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
 import { bodyStream, destroyQuietly } from './body-stream.js';
 import { ACCEPT_ENCODING, decodedBody } from './content-decoding.js';
@@ -22,7 +22,9 @@ import { type OutboundHandler, OutboundTransport } from './outbound-transport.js
 import type { ResolveHost } from './policed-lookup.js';
 import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
-import type { EgressTransport, HopAnswer, LocalSend } from './transport.js';
+import type { EgressPolicy } from './rules/egress-policy.js';
+import type { SubstitutedRequest } from './rules/substituted-request.js';
+import type { EgressTransport, HopAnswer, HopRequest, LocalSend } from './transport.js';
 
 export interface EgressSettings extends AddressPolicyOptions {
   /** Asked about every request before anything else. Its answer is final, and no address policy applies to it. */
@@ -76,6 +78,10 @@ export interface EgressRequest {
   readonly traceHeaders?: readonly string[] | undefined;
   /** The transport that answers the URL in place of the network; undefined for the network. Called before each hop. */
   readonly localOf?: ((url: URL) => LocalSend | undefined) | undefined;
+  /** The rules of the function's option `egress`, asked before each hop. @default none */
+  readonly policy?: EgressPolicy | undefined;
+  /** The invocation, for reports of the policy. */
+  readonly origin?: CallOrigin | undefined;
   /** The host's work for the request is counted here. @default not counted, for the application's own requests */
   readonly work?: CallWork;
 }
@@ -99,8 +105,9 @@ export interface Egress {
    * Makes a request of a function. Follows up to 20 redirects when the head says so (the default), each under the same policy.
    *
    * @throws TypeError when the head is not one that `fetch` could make
-   * @throws EdgeError EDGE_EGRESS_DENIED when a host has no address that the policy allows, EDGE_EGRESS_FAILED when no answer arrives, EDGE_OVERLOADED when the
-   * account has too many sockets and files open; the error of `onHop`; the reason of `signal` when it fires
+   * @throws EdgeError EDGE_EGRESS_DENIED when a host has no address that the policy allows, or the rules of the function refuse it; EDGE_EGRESS_FAILED when no
+   * answer arrives, EDGE_OVERLOADED when the account has too many sockets and files open
+   * @throws the error of `onHop`, or the reason of `signal` when it fires
    */
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Ends all sockets. Requests in flight fail. */
@@ -175,6 +182,7 @@ class OutgoingRequest {
       const counted = this.#request.onHop?.(hop.url, count);
       if (counted !== undefined) await counted;
       if (count > maxRedirects) throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
+      this.#request.policy?.checkRequest(hop, this.#request.origin);
       const answer = await this.#send(hop);
       if (redirect === 'error' && isRedirect(answer.status)) {
         this.#discard(answer);
@@ -195,7 +203,10 @@ class OutgoingRequest {
 
   #next(hop: Hop, answer: HopAnswer): Hop | undefined {
     try {
-      return nextHop(hop, answer);
+      const next = nextHop(hop, answer);
+      const { policy } = this.#request;
+      if (policy === undefined || next === undefined || next.url.origin === hop.url.origin) return next;
+      return { ...next, headers: policy.withoutSecrets(next.headers) };
     } catch (error) {
       this.#discard(answer);
       throw error;
@@ -203,31 +214,35 @@ class OutgoingRequest {
   }
 
   async #send(hop: Hop): Promise<HopAnswer> {
-    const { account, function: name, signal } = this.#request;
+    const { account, function: name, signal, policy, origin } = this.#request;
     if (isBadPort(hop.url)) {
       throw failed(hop.url, `port ${hop.url.port} is not one for HTTP (Fetch standard, bad port)`);
     }
     const isGetOrHead = hop.method === 'GET' || hop.method === 'HEAD';
     if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
+    const substituted = policy?.substitute(hop, origin);
     this.#isBodyTaken ||= hop.body !== null;
     this.#work.charge(HOST_COSTS.hopMs);
     this.#isLocal = false;
     const body = this.#upload(hop.body);
     try {
       const request = { ...hop, body, account, function: name, signal, work: this.#work };
-      const answer = await this.#outbound?.send(request);
+      const sent = substituted === undefined ? request : withSecrets(request, substituted);
+      const answer = await this.#outbound?.send(sent);
       if (answer !== undefined) {
         this.#countSent(body);
-        return answer;
+        return withoutSecrets(answer, substituted);
       }
+      // A function of this host gets the placeholders: its author may be the one whom the secrets are kept from.
       const local = this.#request.localOf?.(hop.url);
       this.#isLocal = local !== undefined;
       const answered = await local?.(request);
       if (answered !== undefined) return answered;
       this.#isLocal = false;
       this.#countSent(body);
-      return await this.#transport.send(request);
+      return withoutSecrets(await this.#transport.send(sent), substituted);
     } catch (error) {
+      if (errorCode(error) === 'EDGE_EGRESS_DENIED') policy?.refusedAddress(hop, origin);
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
       if (PASSED_ON.has(errorCode(error))) throw error;
       throw failed(hop.url, reasonOf(error), error);
@@ -357,6 +372,20 @@ function withDefaults(headers: string[], defaults: readonly string[]): string[] 
     if (headerValue(headers, name) === undefined) result.push(name, defaults[i + 1] ?? '');
   }
   return result;
+}
+
+function withSecrets(request: HopRequest, { urlWithSecrets, headersWithSecrets }: SubstitutedRequest): HopRequest {
+  return { ...request, url: urlWithSecrets, headers: headersWithSecrets };
+}
+
+/** The answer as the function may see it: servers repeat what they were sent. */
+function withoutSecrets(answer: HopAnswer, substituted: SubstitutedRequest | undefined): HopAnswer {
+  if (substituted === undefined) return answer;
+  return {
+    ...answer,
+    statusText: substituted.hidden(answer.statusText),
+    headers: answer.headers.map((text, at) => (at % 2 === 1 ? substituted.hidden(text) : text)),
+  };
 }
 
 function contentEncoding(headers: readonly string[]): string {

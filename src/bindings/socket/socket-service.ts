@@ -1,5 +1,5 @@
 /** The sockets of one function, as its isolates call for them. */
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { FunctionContext } from '../binding.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
@@ -22,14 +22,14 @@ export interface SocketShare {
 const SMTP_PORT = 25;
 
 export function socketService(context: FunctionContext<SocketShare>): Service {
-  const { account, checkUrl, shared } = context;
+  const { account, shared } = context;
   /** The open sockets, by invocation and number. */
   const links = new Map<string, SocketLink>();
 
   async function connect(call: ServiceCall): Promise<ServiceReply> {
-    const { work, signal, body } = call;
+    const { work, signal } = call;
     const { socket, secureTransport, allowHalfOpen, ...target } = checkConnect(call.args);
-    const dialer = checkTarget(shared.dialer, target, checkUrl);
+    const dialer = checkTarget(context, target, call);
     const key = keyOf(call, socket);
     if (links.has(key)) throw new TypeError(`The invocation has a socket ${socket} already`);
     const isSecure = secureTransport === 'on';
@@ -49,8 +49,22 @@ export function socketService(context: FunctionContext<SocketShare>): Service {
       release();
     };
     link.closed.then(end, end);
-    const { address, body: received } = await link.open(body, isSecure);
+    const { address, body: received } = await opened(link, isSecure, target, call);
     return { head: { remoteAddress: address } satisfies ConnectReply, body: received, closed: link.closed };
+  }
+
+  async function opened(
+    link: SocketLink,
+    isSecure: boolean,
+    { hostname, port }: Target,
+    { body, origin }: ServiceCall,
+  ): ReturnType<SocketLink['open']> {
+    try {
+      return await link.open(body, isSecure);
+    } catch (error) {
+      if (errorCode(error) === 'EDGE_EGRESS_DENIED') context.egress?.refusedSocketAddress(hostname, port, origin);
+      throw error;
+    }
   }
 
   async function startTls(call: ServiceCall): Promise<ServiceReply> {
@@ -85,7 +99,11 @@ function keyOf({ origin }: ServiceCall, socket: number): string {
 }
 
 /** @throws EdgeError EDGE_EGRESS_DENIED */
-function checkTarget(dialer: Dialer | undefined, { hostname, port }: Target, checkUrl: (url: URL) => void): Dialer {
+function checkTarget(
+  { shared: { dialer }, checkUrl, egress }: FunctionContext<SocketShare>,
+  { hostname, port }: Target,
+  { origin }: ServiceCall,
+): Dialer {
   const refuse = (why: string): never => {
     throw new EdgeError('EDGE_EGRESS_DENIED', `Cannot connect to ${nameOf(hostname, port)}: ${why}`);
   };
@@ -94,6 +112,7 @@ function checkTarget(dialer: Dialer | undefined, { hostname, port }: Target, che
   // Also a name that is no host name for URLs may be one for the resolver.
   const url = `https://${nameOf(hostname, port)}/`;
   if (URL.canParse(url)) checkUrl(new URL(url));
+  egress?.checkSocket(hostname, port, origin);
   return dialer;
 }
 

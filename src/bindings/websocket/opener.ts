@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
-import type { CheckedHead } from '../egress/request-head.js';
 import { Dialer, type DialerOptions } from '../socket/dialer.js';
+import type { Handshake } from './handshake.js';
 import { wsLimits } from './ws-options.js';
 
 /** The answer of the server: a WebSocket, or a response like any other. */
@@ -14,7 +14,7 @@ export type Opened =
   | { readonly kind: 'refused'; readonly socket: Socket; readonly response: IncomingMessage };
 
 export interface OpenOptions {
-  readonly head: Pick<CheckedHead, 'url' | 'headers'>;
+  readonly head: Pick<Handshake, 'url' | 'headers'>;
   readonly protocols: readonly string[];
   readonly traceHeaders: readonly string[];
   readonly maxMessageBytes: number;

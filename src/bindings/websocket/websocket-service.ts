@@ -1,5 +1,5 @@
 /** Outgoing WebSockets of one function, as its isolates call for them. */
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import type { FunctionContext } from '../binding.js';
@@ -9,6 +9,7 @@ import { bodyStream } from '../egress/body-stream.js';
 import { isBadPort } from '../egress/redirect.js';
 import { type CheckedHead, checkHead, withoutHeaders } from '../egress/request-head.js';
 import type { Service, ServiceCall, ServiceReply } from '../service.js';
+import { answeredHeaders, handshakeWithSecrets, PROTOCOL } from './handshake.js';
 import type { SocketOpener } from './opener.js';
 import { OutgoingLink } from './outgoing-link.js';
 import { SocketBridge } from './socket-bridge.js';
@@ -31,7 +32,6 @@ const HANDSHAKE_HEADERS: ReadonlySet<string> = new Set([
   'sec-websocket-protocol',
   'sec-websocket-version',
 ]);
-const PROTOCOL = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
 const MAX_PROTOCOLS = 100;
 
 export function webSocketService(context: FunctionContext<WebSocketShare>): Service {
@@ -46,6 +46,10 @@ export function webSocketService(context: FunctionContext<WebSocketShare>): Serv
     const headers = withoutHeaders(head.headers, HANDSHAKE_HEADERS);
     const protocols = protocolsOf(head.headers);
     checkTarget(context, head.url);
+    const { egress: policy } = context;
+    const { origin } = call;
+    policy?.checkRequest({ method: 'GET', url: head.url, headers }, origin);
+    const { sent, substituted } = handshakeWithSecrets(policy, { url: head.url, headers, protocols }, origin);
     const opener = openerOf(shared, head.url);
     const local = await askHere(context, call, head, headers, protocols);
     if (local !== undefined) return local;
@@ -54,8 +58,8 @@ export function webSocketService(context: FunctionContext<WebSocketShare>): Serv
     try {
       work.charge(head.url.protocol === 'https:' ? HOST_COSTS.tlsSocketMs : HOST_COSTS.socketMs);
       const opened = await opener.open({
-        head: { url: head.url, headers },
-        protocols,
+        head: sent,
+        protocols: sent.protocols,
         traceHeaders: call.traceHeaders ?? [],
         maxMessageBytes,
         signal,
@@ -63,8 +67,8 @@ export function webSocketService(context: FunctionContext<WebSocketShare>): Serv
       const { statusCode = 0, statusMessage = '', rawHeaders } = opened.response;
       const replyHead = {
         status: statusCode,
-        statusText: statusMessage,
-        headers: rawHeaders,
+        statusText: substituted?.hidden(statusMessage) ?? statusMessage,
+        headers: answeredHeaders(rawHeaders, substituted),
         url: head.url.href,
         redirected: false,
         decoded: false,
@@ -82,6 +86,7 @@ export function webSocketService(context: FunctionContext<WebSocketShare>): Serv
       return refused(replyHead, opened.response, call, release);
     } catch (error) {
       release();
+      if (errorCode(error) === 'EDGE_EGRESS_DENIED') policy?.refusedAddress({ method: 'GET', url: head.url }, origin);
       throw error;
     }
   };

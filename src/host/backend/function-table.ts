@@ -6,7 +6,7 @@ import { ApplicationOpens, ApplicationSignal } from '../../backend/wire/messages
 import { packValue } from '../../backend/wire/packets.js';
 import type { Channel } from '../../protocol/channel.js';
 import { type ControlConnection, lostError } from './control-connection.js';
-import { type FunctionLine, RemoteFunction } from './remote-function.js';
+import { type FunctionLine, RemoteFunction, type RemoteFunctionParts } from './remote-function.js';
 
 export class FunctionTable {
   readonly #control: ControlConnection;
@@ -29,7 +29,7 @@ export class FunctionTable {
   /** Registers a function. Its calls are answered when `ready` of the answer has resolved. */
   bind(
     record: Omit<RemoteFunction['record'], 'key'>,
-    parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
+    parts: RemoteFunctionParts,
     line: Omit<FunctionLine, 'forget'>,
   ): RemoteFunction {
     const key = this.#next++;

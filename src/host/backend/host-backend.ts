@@ -5,7 +5,7 @@ import { RemoteLink } from '../../backend/client/remote-link.js';
 import { RemoteStore } from '../../backend/client/remote-store.js';
 import type { HostStore } from '../../backend/host-store.js';
 import type { BindingErrors } from '../../backend/wire/errors.js';
-import { type Notice, parseDatabaseChange, parseNotice } from '../../backend/wire/message-contents.js';
+import { type Notice, parseDatabaseChange, parseNotice, parseToldRefusal } from '../../backend/wire/message-contents.js';
 import { ApplicationSignal, BackendOpens, BackendSignal } from '../../backend/wire/messages.js';
 import type { ServedNamesList } from '../../backend/wire/served-names.js';
 import type { LocalSend } from '../../bindings/egress/transport.js';
@@ -24,7 +24,7 @@ import { FunctionTable } from './function-table.js';
 import { InvocationReports } from './invocation-reports.js';
 import { NamesReport } from './names-report.js';
 import { PreparedConnections } from './prepared-connections.js';
-import type { RemoteFunction } from './remote-function.js';
+import type { RemoteFunction, RemoteFunctionParts } from './remote-function.js';
 
 export interface HostBackendOptions
   extends AccountFollowerOptions,
@@ -100,10 +100,7 @@ export class HostBackend implements ChannelOwner {
   }
 
   /** Registers a function. Its calls are answered when `ready` of the answer has resolved. */
-  bind(
-    record: Omit<RemoteFunction['record'], 'key'>,
-    parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
-  ): RemoteFunction {
+  bind(record: Omit<RemoteFunction['record'], 'key'>, parts: RemoteFunctionParts): RemoteFunction {
     return this.#functions.bind(record, parts, { reports: this.#reports, isolates: this.#isolates });
   }
 
@@ -170,6 +167,12 @@ export class HostBackend implements ChannelOwner {
       case BackendSignal.Notice:
         this.#noticed(parseNotice(payload.toString('utf8')));
         return;
+      case BackendSignal.Refused: {
+        const { function: key, connection, id, refusal, unreported } = parseToldRefusal(payload.toString('utf8'));
+        const caller = this.#reports.caller(connection, id);
+        this.#functions.get(key)?.onRefusal(refusal, unreported, caller);
+        return;
+      }
       default:
     }
   }

@@ -3,6 +3,7 @@
 import type { FunctionServices } from '../../backend/calls/answer-call.js';
 import type { FunctionRegistration } from '../../backend/wire/message-contents.js';
 import { News } from '../../backend/wire/message-contents.js';
+import type { RefusalListener } from '../../bindings/egress/rules/refusals.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { AttachedIsolates } from './attached-isolates.js';
 import type { InvocationReports } from './invocation-reports.js';
@@ -22,12 +23,16 @@ export interface FunctionLine {
  */
 const QUIET_INVOCATIONS = 64;
 
+export type RemoteFunctionParts = Pick<RemoteFunction, 'services' | 'checkUrl' | 'onRefusal'>;
+
 export class RemoteFunction {
   readonly record: FunctionRegistration;
   /** Services that this process answers itself. */
   readonly services: FunctionServices;
   /** Refuses URLs that the function may not fetch. */
   readonly checkUrl: (url: URL) => void;
+  /** Reports what the policy of the function has refused there. */
+  readonly onRefusal: RefusalListener;
   /** Whether invocations are announced when they begin: some of the last ones have called a service. */
   isCalling = false;
   /** The announced invocations since the last one that has called a service. */
@@ -41,13 +46,14 @@ export class RemoteFunction {
 
   constructor(
     record: FunctionRegistration,
-    parts: Pick<RemoteFunction, 'services' | 'checkUrl'>,
+    parts: RemoteFunctionParts,
     line: FunctionLine,
     bind: (fn: RemoteFunction) => Promise<void>,
   ) {
     this.record = record;
     this.services = parts.services;
     this.checkUrl = parts.checkUrl;
+    this.onRefusal = parts.onRefusal;
     this.#line = line;
     this.ready = bind(this);
     this.ready.catch(() => {});

@@ -382,6 +382,7 @@ export class HostCore {
       crons: this.crons,
       queueDispatcher: this.#queues,
       emitLog: event => reports.log(event),
+      emitEgress: event => reports.egress(event),
       noteUnheard: name => reports.noteUnheard(name),
       wantsInvocations: () => reports.wantsInvocations,
       emitInvocation: (event, trace) => reports.invocation(event, trace),

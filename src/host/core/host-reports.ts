@@ -8,7 +8,7 @@ import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
 import { rethrowOutside } from '../../quotas/guarded.js';
 import type { AbuseEvent } from '../../quotas/requests/abuse-guard.js';
 import { warnUnheard } from '../events/unheard.js';
-import type { CronEvent, HostEvents, InvocationEvent, LogEvent } from '../events.js';
+import type { CronEvent, EgressEvent, HostEvents, InvocationEvent, LogEvent } from '../events.js';
 import { CHANNELS, isRecorded, publish, recordInvocation } from '../invocation/reports/telemetry.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
 
@@ -31,6 +31,13 @@ export class HostReports {
     withoutCaller(() => {
       this.#calls(() => this.#events.emit('abuse', event));
       publish('abuse', event);
+    });
+  }
+
+  egress(event: EgressEvent): void {
+    withoutCaller(() => {
+      this.#calls(() => this.#events.emit('egress', event));
+      publish('egress', event);
     });
   }
 

@@ -3,14 +3,19 @@ import type { LoadHead } from '../../protocol/messages.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from '../options/options.js';
 
-export function loadHead(
-  account: string,
-  options: ResolvedLoadOptions,
-  modules: LoadHead['modules'],
-  limits: ResolvedLimits,
-  cpuBalanceMs: number,
-  isCold: boolean,
-): LoadHead {
+export interface LoadedVersion {
+  readonly account: string;
+  readonly options: ResolvedLoadOptions;
+  /** Texts in the environment that stand for secrets. */
+  readonly placeholders: Readonly<Record<string, string>>;
+  readonly modules: LoadHead['modules'];
+  readonly limits: ResolvedLimits;
+  readonly cpuBalanceMs: number;
+  readonly isCold: boolean;
+}
+
+export function loadHead(version: LoadedVersion): LoadHead {
+  const { account, options, placeholders, modules, limits, cpuBalanceMs, isCold } = version;
   const { cpuMs } = limits;
   const owner = { account, function: options.name };
   const compatibility = { date: options.compatibilityDate, flags: options.compatibilityFlags };
@@ -21,7 +26,7 @@ export function loadHead(
   return {
     name: options.name,
     modules,
-    env: { ...options.vars, ...options.secrets },
+    env: { ...options.vars, ...options.secrets, ...placeholders },
     bindings: options.bindings.map(({ name, row, config }) => {
       const guestConfig = row.guestConfig?.(config, compatibility, owner);
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };

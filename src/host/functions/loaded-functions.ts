@@ -180,13 +180,15 @@ export class LoadedFunctions {
   /**
    * Gives the functions the limits that the account has now: those whose limits change begin new invocations with them, in a new isolate; running invocations
    * keep the limits that they began with.
+   *
+   * @param isRenewed something else than limits has changed as well: all of them begin in a new isolate
    */
-  relimit(limits: AccountLimits): void {
+  relimit(limits: AccountLimits, isRenewed = false): void {
     const warn = (message: string): void => this.#host.warn(new EdgeError('EDGE_CONFIG_INVALID', message));
     for (const [name, before] of this.#byName) {
       const { options, author, runner: previous } = before;
       const own = limits.again(options, author, warn);
-      if (isDeepStrictEqual(own, previous.context.limits)) continue;
+      if (!isRenewed && isDeepStrictEqual(own, previous.context.limits)) continue;
       const runner = before.again(own);
       this.#byName.set(name, { ...before, runner });
       before.slot.serve(runner, before.stats);

@@ -1,5 +1,6 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
 
+import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { ColdStarts } from '../../quotas/cold-starts.js';
@@ -7,6 +8,7 @@ import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import { compileRules, egressVariables, placeholdersOf } from '../../config-schema/compile-egress.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
 import type { AccountCells } from '../cells/account-cells.js';
@@ -25,6 +27,8 @@ import type { LoadedFunctions, StartedFunction } from './loaded-functions.js';
 export interface StartingAccount {
   readonly id: string;
   readonly limits: AccountLimits;
+  /** The rules that the account has when it is called. */
+  readonly egress: () => EgressRules | undefined;
   readonly supervisor: AccountCells;
   readonly functions: LoadedFunctions;
   /** @throws EdgeError when the account is gone */
@@ -52,7 +56,7 @@ export async function startFunction(
       name: options.name,
       modules: [deployment.body],
       vars: options.vars,
-      secrets: options.secrets,
+      secrets: { ...options.secrets, ...egressVariables(options.egress) },
       bindings: options.bindings.map(binding => binding.name),
     },
     limits,
@@ -67,11 +71,24 @@ export async function startFunction(
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
     const cpuTokens = new CpuTokenBucket({ overrunMs: own.cpuOverrunMs });
     const coldStarts = new ColdStarts();
+    const egress = compileRules(
+      { rules: account.egress(), owner: `account "${account.id}"` },
+      { rules: options.egress, owner: `function "${options.name}"` },
+      namesIn(options),
+    );
     return new FunctionRunner({
-      context: functionContext(host, { ...parts, limits: own, cpuTokens, coldStarts }),
+      context: functionContext(host, { ...parts, limits: own, egress, cpuTokens, coldStarts }),
       body,
       head: () =>
-        loadHead(account.id, options, modules, own, cpuTokens.balanceMs, coldStarts.begins(performance.now())),
+        loadHead({
+          account: account.id,
+          options,
+          placeholders: placeholdersOf(egress),
+          modules,
+          limits: own,
+          cpuBalanceMs: cpuTokens.balanceMs,
+          isCold: coldStarts.begins(performance.now()),
+        }),
       endedInPeace: () => coldStarts.endedInPeace(),
       cache: host.cache,
       // The process and its connections serve other calls as well.
@@ -106,6 +123,11 @@ export async function startFunction(
     throw error;
   }
   return { runner, options, stats, author, again: own => runnerWith(own).resume(runner) };
+}
+
+/** The names in the environment besides the secrets of the option `egress`. */
+function namesIn({ bindings, vars, secrets }: ResolvedLoadOptions): ReadonlySet<string> {
+  return new Set([...bindings.map(({ name }) => name), ...Object.keys(vars), ...Object.keys(secrets)]);
 }
 
 /** The heap of an isolate is bounded when its thread starts, before it is known which function it will run. */

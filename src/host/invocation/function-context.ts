@@ -1,4 +1,7 @@
 /** The context that all invocations of one function share: its limits, its services, and the receivers of its logs and outcomes. */
+import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
+import { EgressPolicy } from '../../bindings/egress/rules/egress-policy.js';
+import type { RefusalListener } from '../../bindings/egress/rules/refusals.js';
 import type { ColdStarts } from '../../quotas/cold-starts.js';
 import type { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -19,13 +22,14 @@ export interface FunctionParts {
   readonly options: ResolvedLoadOptions;
   readonly version: string;
   readonly limits: ResolvedLimits;
+  readonly egress: CompiledRules | undefined;
   readonly stats: FunctionStats;
   readonly cpuTokens: CpuTokenBucket;
   readonly coldStarts: ColdStarts;
 }
 
 export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
-  const { account, options, version, limits, stats, cpuTokens, coldStarts } = parts;
+  const { account, options, version, limits, egress, stats, cpuTokens, coldStarts } = parts;
   const checkUrl = urlCheck(host, options);
   const described = {
     account,
@@ -34,6 +38,8 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     props: options.props,
     compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
   };
+  const onRefusal: RefusalListener = (refusal, unreported, origin) =>
+    host.emitEgress({ account, function: options.name, invocation: origin?.invocation, ...refusal, unreported });
   const services = host.bindings.services(
     {
       ...described,
@@ -41,6 +47,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       given: { bodies: host.bodies, of: `function "${options.name}" of account "${account}"` },
       checkUrl,
       localOf: (url, origin) => host.localSend(account, url, origin),
+      egress: egress && new EgressPolicy(egress, onRefusal),
       callFunction: host.callFunction(account),
       callObject: host.callObject(account),
       objectSockets: host.objectSockets(account, options.name),
@@ -51,13 +58,14 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     {
       ...described,
       bounds: host.share.limits,
+      egress,
       bindings: options.bindings.map(({ row, name, config }) => ({
         option: row.option,
         name,
         config: host.bindings.isHere(row) ? undefined : config,
       })),
     },
-    { services, checkUrl },
+    { services, checkUrl, onRefusal },
   );
   const usage = host.functionUsage(options.name);
   stats.addTimesTo(host.stats);

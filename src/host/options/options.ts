@@ -1,6 +1,7 @@
 /** The options of `account()` and `load()`: their schemas, and the one place where their defaults stand. */
 
 import type { NamedBinding } from '../../bindings/binding.js';
+import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import { type BindingOptions, REGISTRY } from '../../bindings/registry.js';
 import {
   type BindingShape,
@@ -23,6 +24,7 @@ import {
   repeatedCron,
   resolveCron,
 } from '../../config-schema/cron-trigger.js';
+import { EGRESS_RULES } from '../../config-schema/egress-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -92,10 +94,15 @@ export interface AccountOptions {
    * @default any name that no other account has, for routes that the application loads
    */
   readonly zones?: readonly string[];
+  /**
+   * The hosts that the functions of the account may reach, and secrets that all of them may use there. The rules are kept in this application alone: others on
+   * the same storage give their accounts their own. @default every host that the address policy allows, without secrets
+   */
+  readonly egress?: EgressRules;
 }
 
 /** The options of an account that can change while it is in use. Each given option replaces the one before. */
-export type AccountUpdate = Pick<AccountOptions, 'plan' | 'zonePlan' | 'limits' | 'caps' | 'zones'>;
+export type AccountUpdate = Pick<AccountOptions, 'plan' | 'zonePlan' | 'limits' | 'caps' | 'zones' | 'egress'>;
 
 export interface RouteOptions {
   /**
@@ -149,6 +156,11 @@ export interface LoadOptions extends BindingOptions {
   /** The usage model of this function, where it differs from the account's plan. @default the account's plan */
   readonly usageModel?: Plan;
   readonly limits?: LimitOverrides;
+  /**
+   * The hosts that the function may reach, of those that its account may, and secrets for them: the function finds placeholders in `env`, and the host
+   * puts the values into its requests. @default the rules of the account alone
+   */
+  readonly egress?: EgressRules;
 }
 
 const UPDATE_FIELDS: FieldsOf<AccountUpdate> = {
@@ -157,6 +169,7 @@ const UPDATE_FIELDS: FieldsOf<AccountUpdate> = {
   'limits?': LIMIT_OVERRIDES,
   'caps?': LIMIT_OVERRIDES,
   'zones?': list(text()),
+  'egress?': EGRESS_RULES,
 };
 
 export const ACCOUNT_OPTIONS: Schema<AccountOptions> = objectOf<AccountOptions>({
@@ -198,6 +211,7 @@ const LOAD_FIELDS: FieldsOf<Omit<LoadOptions, keyof BindingOptions>> = {
   'consumers?': CONSUMERS,
   'usageModel?': USAGE_MODEL,
   'limits?': LIMIT_OVERRIDES,
+  'egress?': EGRESS_RULES,
 };
 
 /** By the bindings that there are. */
@@ -232,13 +246,14 @@ export function checkName(what: string, name: unknown): string {
 
 /** With every default filled in. */
 export type ResolvedLoadOptions = Readonly<
-  Required<Omit<LoadOptions, 'routes' | 'crons' | 'consumers' | 'usageModel' | keyof BindingOptions>>
+  Required<Omit<LoadOptions, 'routes' | 'crons' | 'consumers' | 'usageModel' | 'egress' | keyof BindingOptions>>
 > & {
   readonly bindings: readonly BoundBinding<NamedBinding>[];
   readonly routes: readonly Required<RouteOptions>[];
   readonly crons: readonly ResolvedCron[];
   readonly consumers: readonly ResolvedConsumer[];
   readonly usageModel: Plan | undefined;
+  readonly egress: EgressRules | undefined;
 };
 
 export function resolveLoadOptions(
@@ -249,7 +264,12 @@ export function resolveLoadOptions(
   checkOptions('load()', options, loadOptionsSchema(rows));
   const { name = ownName(), vars = {}, secrets = {} } = options;
   const bindings = boundBindings(options, rows);
-  const names = [...bindings.map(binding => binding.name), ...Object.keys(vars), ...Object.keys(secrets)];
+  const names = [
+    ...bindings.map(binding => binding.name),
+    ...Object.keys(vars),
+    ...Object.keys(secrets),
+    ...Object.keys(options.egress?.secrets ?? {}),
+  ];
   checkBindingNames(names, `load function "${name}"`);
   const crons = (options.crons ?? []).map(resolveCron);
   const repeated = repeatedCron(crons);
@@ -276,6 +296,7 @@ export function resolveLoadOptions(
     consumers: (options.consumers ?? []).map(resolveConsumer),
     usageModel: options.usageModel,
     limits: options.limits ?? {},
+    egress: structuredClone(options.egress),
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { channel } from 'node:diagnostics_channel';
 import type { AbuseEvent } from '../../../quotas/requests/abuse-guard.js';
-import type { CronEvent, InvocationEvent, LogEvent } from '../../events.js';
+import type { CronEvent, EgressEvent, InvocationEvent, LogEvent } from '../../events.js';
 import { hasInstruments, measure } from '../../telemetry/metrics.js';
 import { isTraced } from '../../telemetry/open-telemetry.js';
 import type { InvocationTrace } from '../../telemetry/trace.js';
@@ -32,6 +32,8 @@ export const CHANNELS = {
   cell: channel('edgehost:cell'),
   /** {@link AbuseEvent} */
   abuse: channel('edgehost:abuse'),
+  /** {@link EgressEvent} */
+  egress: channel('edgehost:egress'),
   /** Error */
   warning: channel('edgehost:warning'),
 } as const;
@@ -41,6 +43,7 @@ export function publish(name: 'log', message: LogEvent): void;
 export function publish(name: 'cron', message: CronEvent): void;
 export function publish(name: 'cell', message: CellEvent): void;
 export function publish(name: 'abuse', message: AbuseEvent): void;
+export function publish(name: 'egress', message: EgressEvent): void;
 export function publish(name: 'warning', message: Error): void;
 export function publish(name: keyof typeof CHANNELS, message: object): void {
   const target = CHANNELS[name];
