@@ -6,7 +6,9 @@ import { normalName } from '../hostnames/host-names.js';
 
 const PORT = /:(\d{1,5})$/;
 
-export function whyNotHost(entry: string): string | undefined {
+/** The schema has said of any other value that it is no text. */
+export function whyNotHost(entry: unknown): string | undefined {
+  if (typeof entry !== 'string') return undefined;
   const { name, port } = partsOf(entry);
   if (port !== undefined && !(port >= 1 && port <= 65_535)) return 'its port is not one from 1 to 65535';
   if (name === '*') return undefined;
@@ -16,7 +18,8 @@ export function whyNotHost(entry: string): string | undefined {
   return isWildcard && isIP(normal) !== 0 ? 'addresses have none below them' : undefined;
 }
 
-export function whyNotPath(path: string): string | undefined {
+export function whyNotPath(path: unknown): string | undefined {
+  if (typeof path !== 'string') return undefined;
   const text = path.endsWith('*') ? path.slice(0, -1) : path;
   if (text.includes('*')) return 'a "*" stands at its end alone';
   if (/[?#]/.test(text)) return 'a query is not part of it';

@@ -32,7 +32,7 @@ const HOST: Schema<string> = refined(
 );
 
 const SECRET_HOST: Schema<string> = refined(HOST, entry =>
-  entry.startsWith('*') && !entry.startsWith('*.') ? 'a secret belongs to hosts that are named' : whyNotHost(entry),
+  /^\*(?!\.)/.test(entry) ? 'a secret belongs to hosts that are named' : whyNotHost(entry),
 );
 
 const PATH: Schema<string> = refined(
