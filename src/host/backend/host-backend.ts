@@ -5,7 +5,12 @@ import { RemoteLink } from '../../backend/client/remote-link.js';
 import { RemoteStore } from '../../backend/client/remote-store.js';
 import type { HostStore } from '../../backend/host-store.js';
 import type { BindingErrors } from '../../backend/wire/errors.js';
-import { type Notice, parseDatabaseChange, parseNotice, parseToldRefusal } from '../../backend/wire/message-contents.js';
+import {
+  type Notice,
+  parseDatabaseChange,
+  parseNotice,
+  parseToldRefusal,
+} from '../../backend/wire/message-contents.js';
 import { ApplicationSignal, BackendOpens, BackendSignal } from '../../backend/wire/messages.js';
 import type { ServedNamesList } from '../../backend/wire/served-names.js';
 import type { LocalSend } from '../../bindings/egress/transport.js';

@@ -2,13 +2,13 @@
 
 import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
+import { compileRules, egressVariables, placeholdersOf } from '../../config-schema/compile-egress.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import { ColdStarts } from '../../quotas/cold-starts.js';
 import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { checkDeployment } from '../../quotas/deployment-checks.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
-import { compileRules, egressVariables, placeholdersOf } from '../../config-schema/compile-egress.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
 import type { AccountCells } from '../cells/account-cells.js';

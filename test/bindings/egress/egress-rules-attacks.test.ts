@@ -7,8 +7,8 @@ import type { Egress, EgressRequest } from '../../../src/bindings/egress/egress.
 import { EgressPolicy } from '../../../src/bindings/egress/rules/egress-policy.js';
 import type { EgressRules } from '../../../src/bindings/egress/rules/egress-rules.js';
 import type { EgressRefusal } from '../../../src/bindings/egress/rules/refusals.js';
-import { checkAccountOptions } from '../../../src/host/options.js';
-import { compileRules, placeholdersOf } from '../../../src/shapes/compile-egress.js';
+import { compileRules, placeholdersOf } from '../../../src/config-schema/compile-egress.js';
+import { checkAccountOptions } from '../../../src/host/options/options.js';
 import { CERTIFICATE, KEY } from '../../certificate.js';
 import { addressOf, outgoing, readText, startEgress, startOrigin } from './origin-server.js';
 
