@@ -252,9 +252,9 @@ export const EDGE_ERRORS = {
   },
   EDGE_EGRESS_DENIED: {
     status: 502,
-    text: 'the egress policy does not allow the address',
+    text: 'the egress policy does not allow the destination, or a secret there',
     remedy:
-      'If the function may reach the address, allow it: option `egress.allow`. By default only the public internet is allowed.',
+      'The message names the option that would allow it: `egress.allow` of the host for addresses (by default the public internet), or [`egress.hosts` and `egress.secrets`](egress.md#hosts-by-name) of the account or the function.',
   },
   EDGE_LOOP: {
     status: 508,

@@ -164,6 +164,7 @@ function optionsOf(reader: TomlReader, table: FileTable, rows: readonly BindingS
     crons: cronsOfFile(table),
     ...(table.tail_consumers !== undefined && { tails: table.tail_consumers.map(({ service }) => service) }),
     ...(table.callers !== undefined && { callers: table.callers }),
+    ...(table.egress !== undefined && { egress: table.egress }),
     ...(table.queues?.consumers !== undefined && { consumers: consumersOfFile(table) }),
     limits: limitsOfFile(table),
   };

@@ -11,6 +11,7 @@ import {
   type WrittenConsumer,
 } from '../../config-schema/consumer-shapes.js';
 import { CRON_JITTER_MS, CRON_MISSED, CRON_OVERLAP, type CronOptions } from '../../config-schema/cron-trigger.js';
+import { EGRESS_HOSTS } from '../../config-schema/egress-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -70,6 +71,8 @@ const FIELDS = {
   'tail_consumers?': TAIL_CONSUMERS,
   'rules?': list(RULE),
   'callers?': list(NAME),
+  // Without secrets: a file is no place for their values.
+  'egress?': object({ hosts: EGRESS_HOSTS }),
   'queues?': object({ 'consumers?': WRITTEN_CONSUMERS }),
 };
 

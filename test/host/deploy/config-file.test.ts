@@ -144,6 +144,21 @@ test('readFunctionFile() reads tail_consumers as the tails of the function', asy
   t.deepEqual((await readFunctionFile(root)).options.tails, ['watcher']);
 });
 
+test('readFunctionFile() reads the hosts that the function may reach, and no secrets', async t => {
+  const head = 'name = "hello"\nmain = "index.js"\n[egress]\n';
+  const files = (egress: string): Record<string, string> => ({
+    'edgehost.toml': head + egress,
+    'index.js': 'export default { fetch() {} };',
+  });
+  const hosts = 'hosts = ["a.example", { host = "b.example", ports = [443], methods = ["GET"], paths = ["/v1/*"] }]';
+  const { options } = await readFunctionFile(folder(t, files(hosts)));
+  t.deepEqual(options.egress, {
+    hosts: ['a.example', { host: 'b.example', ports: [443], methods: ['GET'], paths: ['/v1/*'] }],
+  });
+  for (const wrong of ['hosts = ["https://a.example"]', `${hosts}\nsecrets = {}`, ''])
+    await t.throwsAsync(readFunctionFile(folder(t, files(wrong))), { code: 'EDGE_CONFIG_INVALID' }, wrong);
+});
+
 test('loadFile() runs the function with its modules, variables and secrets', async t => {
   const root = folder(t, {
     'edgehost.toml': `${HEAD}[vars]\nNAME = "world"\n`,
