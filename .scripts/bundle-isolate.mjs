@@ -6,6 +6,7 @@ import process from 'node:process';
 import { build } from 'esbuild';
 import { guestBundle } from './guest-bundle.mjs';
 import { licensesOf } from './licenses.mjs';
+import { standardTypes } from './web-types.mjs';
 
 // The bundles of the host realm are CommonJS and have a require of their own: node:module would load Node's loader of ES modules.
 const ownRequire = {
@@ -78,8 +79,9 @@ await bundle(
   { entryPoints: ['dist/src/pool/launcher/launch-main.js'] },
   'dist/src/pool/launcher/launch-main.bundle.cjs',
 );
-writeFileSync('dist/src/isolate/LICENSES.txt', licensesOf(metafiles, '.'));
+writeFileSync('dist/src/isolate/LICENSES.txt', licensesOf(metafiles, '.', ['node_modules/typescript']));
 
 // tsc leaves what is written by hand where it is.
 for (const name of ['worker.d.ts', 'index.cjs', 'index.d.cts']) copyFileSync(`src/${name}`, `dist/src/${name}`);
 cpSync('src/worker', 'dist/src/worker', { recursive: true });
+writeFileSync('dist/src/worker/standard.d.ts', await standardTypes());

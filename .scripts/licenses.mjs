@@ -8,10 +8,11 @@ const TEXT = /^(?:licen[cs]e|notice|copying)(?:\.(?:md|txt))?$/i;
 /**
  * @param {readonly import('esbuild').Metafile[]} metafiles of the builds
  * @param {string} root what their paths are relative to
+ * @param {readonly string[]} others the folders of packages whose text is in other files
  * @returns {string} a text with the licence of each package
  */
-export function licensesOf(metafiles, root) {
-  const folders = new Set();
+export function licensesOf(metafiles, root, others = []) {
+  const folders = new Set(others);
   for (const { outputs } of metafiles) {
     for (const { inputs } of Object.values(outputs)) {
       for (const [path, { bytesInOutput }] of Object.entries(inputs)) {

@@ -2,149 +2,17 @@
  * Types for authors of functions beside a library of TypeScript's that has the web types, `dom` or `webworker`: what functions have and those
  * do not declare. `edgehost/worker` is the better choice where it is possible, since they declare much that functions do not have.
  */
+/// <reference path="additions.d.ts" />
 /// <reference path="modules.d.ts" />
 import './functions.js';
 
 declare global {
-  interface ExtendableEvent extends Event {
-    waitUntil(promise: Promise<unknown>): void;
-    /** When the handler fails, the application answers the request instead, in place of an error. */
-    passThroughOnException(): void;
-  }
-
-  /** The event that a classic script receives: `addEventListener('scheduled', event => ...)`. */
-  interface ScheduledEvent extends ExtendableEvent {
-    readonly cron: string;
-    /** Milliseconds since the epoch. */
-    readonly scheduledTime: number;
-    noRetry(): void;
-  }
-  var ScheduledEvent: {
-    prototype: ScheduledEvent;
-    new (type: string, init: EventInit & { cron?: string; scheduledTime?: number }): ScheduledEvent;
-  };
-
   /** `addEventListener('fetch', event => event.respondWith(...))`. */
   function addEventListener(type: 'fetch', listener: (event: WorkerFetchEvent) => void): void;
-  function addEventListener(type: 'scheduled', listener: (event: ScheduledEvent) => void): void;
 
   /** Not `FetchEvent`, which is another type in TypeScript's library for service workers. */
   interface WorkerFetchEvent extends ExtendableEvent {
     readonly request: Request;
     respondWith(response: Response | Promise<Response>): void;
   }
-
-  // Beyond TypeScript's library.
-
-  interface WebSocketPair {
-    [Symbol.iterator](): IterableIterator<WebSocket>;
-  }
-  /** Two sockets that are each other's ends. One is accepted, the other returned: `new Response(null, { status: 101, webSocket })`. */
-  var WebSocketPair: {
-    prototype: WebSocketPair;
-    new (): WebSocketPair & { readonly 0: WebSocket; readonly 1: WebSocket };
-  };
-
-  interface WebSocket {
-    /** Receives messages from now on. A socket made by the constructor needs none of it. */
-    accept(options?: { allowHalfOpen?: boolean }): void;
-    /** Keeps a copy of the value with the socket: of one that sleeps for as long as it is open. At most 16,384 bytes when it is serialized. */
-    serializeAttachment(value: unknown): void;
-    /** A copy of the value; null when nothing was attached. */
-    deserializeAttachment(): any;
-  }
-
-  /** A message that the host answers by itself. @see StatefulObjectState.setWebSocketAutoResponse */
-  interface WebSocketRequestResponsePair {
-    readonly request: string;
-    readonly response: string;
-  }
-  var WebSocketRequestResponsePair: {
-    prototype: WebSocketRequestResponsePair;
-    /** At most 2,048 bytes each. */
-    new (request: string, response: string): WebSocketRequestResponsePair;
-  };
-
-  interface ResponseInit {
-    /** With status 101: the socket that the client gets. */
-    webSocket?: WebSocket | null;
-  }
-
-  interface Response {
-    /** The socket of a response with status 101; null for all others. */
-    readonly webSocket: WebSocket | null;
-  }
-
-  interface ReadableStreamBYOBReader {
-    /** The standard has `read(view, { min })`. Here the last bytes come with `done: false`, and the next read has `done: true`. */
-    readAtLeast<T extends ArrayBufferView>(min: number, view: T): Promise<ReadableStreamReadResult<T>>;
-  }
-
-  /** Bytes in, the same bytes out. */
-  interface IdentityTransformStream {
-    readonly readable: ReadableStream<Uint8Array>;
-    readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
-  }
-  var IdentityTransformStream: {
-    prototype: IdentityTransformStream;
-    new (strategy?: { highWaterMark?: number }): IdentityTransformStream;
-  };
-
-  /** Exactly the given number of bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
-  interface FixedLengthStream {
-    readonly readable: ReadableStream<Uint8Array>;
-    readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;
-  }
-  var FixedLengthStream: {
-    prototype: FixedLengthStream;
-    new (expectedLength: number | bigint, strategy?: { highWaterMark?: number }): FixedLengthStream;
-  };
-
-  /** Digests the bytes that are written: `await readable.pipeTo(stream); await stream.digest`. */
-  interface DigestStream extends WritableStream<ArrayBuffer | ArrayBufferView | string> {
-    readonly digest: Promise<ArrayBuffer>;
-    readonly bytesWritten: number;
-  }
-
-  interface CacheStorage {
-    /** The cache that all functions of the account share without opening it by name. */
-    readonly default: Cache;
-  }
-
-  interface Crypto {
-    readonly DigestStream: {
-      prototype: DigestStream;
-      new (algorithm: DigestAlgorithm | { readonly name: DigestAlgorithm }): DigestStream;
-    };
-  }
-
-  /** In upper or lower case. */
-  type DigestAlgorithm = 'MD5' | 'SHA-1' | 'SHA-256' | 'SHA-384' | 'SHA-512' | (string & {});
-
-  interface SubtleCrypto {
-    /** Whether two buffers of one length have the same bytes, in a time that does not depend on where they differ. */
-    timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
-  }
-
-  interface Scheduler {
-    /** Resolves after the delay; rejects when the signal aborts first. */
-    wait(delayMs: number, options?: { readonly signal?: AbortSignal }): Promise<void>;
-  }
-
-  interface Request {
-    /** Undefined for a request that did not come over HTTP: of the application's own, or made by a function. */
-    readonly client: RequestClient | undefined;
-    readonly duplex: 'half';
-    readonly isReloadNavigation: boolean;
-    readonly isHistoryNavigation: boolean;
-  }
-
-  interface QuotaExceededError extends DOMException {
-    readonly quota: number | null;
-    readonly requested: number | null;
-  }
-  var QuotaExceededError: {
-    prototype: QuotaExceededError;
-    new (message?: string, options?: { readonly quota?: number; readonly requested?: number }): QuotaExceededError;
-  };
 }

@@ -51,7 +51,8 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/index.d.ts',
     'dist/src/worker.d.ts',
     'dist/src/worker/dom.d.ts',
-    'dist/src/worker/fetch.d.ts',
+    'dist/src/worker/standard.d.ts',
+    'dist/src/worker/web.d.ts',
     'dist/src/isolate/guest.bundle.js',
     'dist/src/isolate/parser.bundle.cjs',
     'dist/src/isolate/worker.bundle.cjs',
@@ -77,7 +78,7 @@ test('the licences of packages whose code is in bundles go along with it', t => 
       'bundle',
       ['abstract-level', 'acorn', 'ajv', 'fast-uri', 'http-cache-semantics', 'lru-cache', 'p-queue', 'smol-toml'],
     ],
-    ['isolate', ['acorn', 'piscina', 'urlpattern-polyfill', 'web-streams-polyfill']],
+    ['isolate', ['acorn', 'piscina', 'typescript', 'urlpattern-polyfill', 'web-streams-polyfill']],
   ] as const) {
     const text = licenses(folder);
     for (const name of names) t.regex(text, new RegExp(`^==== ${name} \\d[^]*?copyright`, 'im'), name);
