@@ -1,6 +1,6 @@
 /** The queues that a function consumes: one shape for `load()`, `edgehost.toml` and the management API, which name its fields differently. */
 import { CONSUMER_LIMITS } from '../bindings/queue/limits.js';
-import { CONFIGURED_QUEUE } from '../bindings/queue/store/queue-directories.js';
+import { CONFIGURED_QUEUE } from '../bindings/queue/store/stored-queues.js';
 import { type FieldsOf, list, objectOf, refined, type Schema, wholeNumber } from '../quotas/schema/schema.js';
 
 /** A queue whose messages the queue handler of the function gets. A queue has one consumer. */

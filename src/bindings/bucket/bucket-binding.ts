@@ -11,8 +11,8 @@ import { hostBucket } from './host-bucket.js';
 import { lazyDirectory } from './lazy-directory.js';
 import { bucketBehaviour, bucketService } from './service.js';
 import { BucketDirectories } from './store/bucket-directories.js';
-import { CONFIGURED_NAME } from './store/bucket-directory.js';
 import { bucketStorage } from './store/bucket-storage.js';
+import { BUCKET_NAMES } from './store/stored-buckets.js';
 import type { StoreBucket } from './types.js';
 
 const KIB = 1024;
@@ -43,7 +43,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   application: 'bucket',
   toml: { table: 'store_buckets', nameKey: 'bucket_name' },
   managementType: 'store_bucket',
-  schema: CONFIGURED_NAME,
+  schema: BUCKET_NAMES.schema,
   storage: bucketStorage,
   directory: BUCKET_CONTRACT,
   share({ storage }) {

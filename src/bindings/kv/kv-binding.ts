@@ -11,8 +11,9 @@ import { KV_ERRORS, KvError, kvErrorStatus } from './errors.js';
 import { hostKv } from './host-kv.js';
 import { kvService } from './service.js';
 import { KvCleaner } from './store/kv-cleaner.js';
-import { CONFIGURED_NAME, createKvDirectory } from './store/kv-directory.js';
+import { createKvDirectory } from './store/kv-directory.js';
 import { kvStorage } from './store/kv-storage.js';
+import { NAMESPACE_NAMES } from './store/stored-namespaces.js';
 import type { KvNamespace } from './types.js';
 
 const KIB = 1024;
@@ -44,7 +45,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   toml: { table: 'kv_namespaces', nameKey: 'id', otherNameKey: 'name', unusedKeys: ['preview_id'] },
   managementType: 'kv_namespace',
   managementKey: 'namespace_id',
-  schema: CONFIGURED_NAME,
+  schema: NAMESPACE_NAMES.schema,
   storage: kvStorage,
   directory: KV_CONTRACT,
   share({ storage }) {

@@ -7,7 +7,7 @@ import type { StorageBounds } from '../../storage/accounts/account-sum.js';
 import type { ClaimedMessage, OutgoingMessage, QueueEngine, QueueMetrics } from './broker.js';
 import { CONSUMER_LIMITS, QUEUE_LIMITS } from './limits.js';
 import { checkCount, checkDelay, checkLengths } from './service.js';
-import { CONFIGURED_QUEUE } from './store/queue-directories.js';
+import { CONFIGURED_QUEUE } from './store/stored-queues.js';
 import { decodeStructured, encodeStructured } from './structured.js';
 import { CONTENT_TYPES, type QueueContentType } from './wire.js';
 

@@ -11,8 +11,9 @@ import { QUEUE_ERRORS, QueueError, queueErrorCode } from './errors.js';
 import { type AccountQueue, hostQueue } from './host-queue.js';
 import { QUEUE_LIMITS } from './limits.js';
 import { queueService } from './service.js';
-import { CONFIGURED_QUEUE, type QueueDirectories, queueDirectoriesOf } from './store/queue-directories.js';
+import { type QueueDirectories, queueDirectoriesOf } from './store/queue-directories.js';
 import { queueStorage } from './store/queue-storage.js';
+import { CONFIGURED_QUEUE } from './store/stored-queues.js';
 import type { GuestQueueConfig } from './wire.js';
 
 /** A queue that a function sends to. */

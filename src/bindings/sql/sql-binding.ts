@@ -10,13 +10,8 @@ import type { SqlDirectory, SqlEngine } from './engine.js';
 import { SQL_ERRORS, SqlError, sqlErrorStatus } from './errors.js';
 import { type AccountSqlDatabase, hostSql } from './host-sql.js';
 import { sqlService } from './service.js';
-import {
-  CONFIGURED_DATABASE,
-  endAccountDatabases,
-  type SqlDirectories,
-  sqlDirectoriesOf,
-} from './store/sql-directory.js';
-import { sqlStorage } from './store/stored-databases.js';
+import { endAccountDatabases, type SqlDirectories, sqlDirectoriesOf } from './store/sql-directory.js';
+import { DATABASE_NAMES, sqlStorage } from './store/stored-databases.js';
 
 /** The databases of each account, in a storage that opens with their first use. */
 export interface HostDatabases {
@@ -41,7 +36,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
   },
   managementType: 'sql_database',
   managementKey: 'database_id',
-  schema: CONFIGURED_DATABASE,
+  schema: DATABASE_NAMES.schema,
   storage: sqlStorage(endAccountDatabases),
   directory: SQL_CONTRACT,
   share({ storage }) {

@@ -3,7 +3,7 @@
 import type { SqlEngine, SqlInfo } from '../../bindings/sql/engine.js';
 import type { AccountSqlDatabase } from '../../bindings/sql/host-sql.js';
 import { sqlBinding } from '../../bindings/sql/sql-binding.js';
-import { CONFIGURED_DATABASE as DATABASE_NAME } from '../../bindings/sql/store/sql-directory.js';
+import { DATABASE_NAMES } from '../../bindings/sql/store/stored-databases.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
 import { anything, list, object, text } from '../../quotas/schema/schema.js';
 import { SQL_LIMITS } from '../../sqlite/limits.js';
@@ -17,7 +17,7 @@ import { pageOf } from '../state/records.js';
 
 const DATABASE_PATH = `${ACCOUNT_PATH}/sql/databases/{database_id}`;
 
-const SQL_DATABASE_CREATE = body('SqlDatabaseCreate', object({ name: DATABASE_NAME }), { name: 'main' });
+const SQL_DATABASE_CREATE = body('SqlDatabaseCreate', object({ name: DATABASE_NAMES.schema }), { name: 'main' });
 const SQL_QUERY = body(
   'SqlQuery',
   object({ sql: text({ minLength: 1, maxLength: 100_000 }), 'params?': list(anything(), { maxItems: 100 }) }),

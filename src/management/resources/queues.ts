@@ -4,7 +4,7 @@ import type { ClaimedMessage, QueueEngine, QueueInfo, QueueSettings } from '../.
 import type { AccountQueue, QueueSendRequest } from '../../bindings/queue/host-queue.js';
 import { QUEUE_LIMITS } from '../../bindings/queue/limits.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
-import { CONFIGURED_QUEUE } from '../../bindings/queue/store/queue-directories.js';
+import { CONFIGURED_QUEUE } from '../../bindings/queue/store/stored-queues.js';
 import { CONTENT_TYPES } from '../../bindings/queue/wire.js';
 import { WRITTEN_CONSUMER_FIELDS } from '../../config-schema/consumer-shapes.js';
 import { OWN_WORK } from '../../quotas/host/call-work.js';

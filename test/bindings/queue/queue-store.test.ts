@@ -3,9 +3,9 @@ import test, { type ExecutionContext } from 'ava';
 import type { ClaimedMessage, OutgoingMessage, QueueEngine } from '../../../src/bindings/queue/broker.js';
 import { QUEUE_LIMITS } from '../../../src/bindings/queue/limits.js';
 import { type AccountQueues, queueDirectoriesOf } from '../../../src/bindings/queue/store/queue-directories.js';
-import { queueKeys } from '../../../src/bindings/queue/store/queue-keys.js';
 import { queueStorage } from '../../../src/bindings/queue/store/queue-storage.js';
 import { QueueStore } from '../../../src/bindings/queue/store/queue-store.js';
+import { QUEUES } from '../../../src/bindings/queue/store/stored-queues.js';
 import { EdgeError } from '../../../src/quotas/errors.js';
 import { OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { Storage } from '../../../src/storage/storage.js';
@@ -242,10 +242,10 @@ test('a queue that is deleted is gone with its messages, and another of its name
 
 test('an account has a thousand queues at most, and those that it has go on', async t => {
   const { queues, storage } = await open(t);
-  const record = await storage.context.records.get(queueKeys.queue('acme', 'jobs'));
+  const record = await storage.context.records.get(QUEUES.keyOf('acme', 'jobs'));
   const operations = Array.from({ length: QUEUE_LIMITS.queues - 1 }, (_, number) => ({
     type: 'put' as const,
-    key: queueKeys.queue('acme', `q${number}`),
+    key: QUEUES.keyOf('acme', `q${number}`),
     value: Buffer.from(`${record}`.replace(/"id":"/, `"id":"q${number}-`)),
   }));
   await storage.context.records.commit(operations);
@@ -259,12 +259,12 @@ test('an account has a thousand queues at most, and those that it has go on', as
 test('all queues of an account together have so many leases at most', async t => {
   const { storage, queue } = await open(t);
   await queue.send(messages('a', 'b', 'c'), ANY, OWN_WORK);
-  const stored = JSON.parse(`${await storage.context.records.get(queueKeys.queue('acme', 'jobs'))}`);
+  const stored = JSON.parse(`${await storage.context.records.get(QUEUES.keyOf('acme', 'jobs'))}`);
   const leased = { leases: QUEUE_LIMITS.accountLeasedMessages - 2 };
   const store = new QueueStore({
     storage: storage.context,
     name: 'jobs',
-    key: queueKeys.queue('acme', 'jobs'),
+    key: QUEUES.keyOf('acme', 'jobs'),
     stored,
     backlog: { bytes: 3, objects: 3 },
     sum: storage.context.sums.of('acme'),

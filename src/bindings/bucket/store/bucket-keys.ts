@@ -12,7 +12,6 @@
  *     x<time>/<bucket id>/<upload id>        when an upload expires; the value is its key
  */
 export const bucketKeys = {
-  bucket: (account: string, name: string) => `b${account}/${name}`,
   /** The prefix of all buckets. */
   allBuckets: () => 'b',
   objects: (bucketId: string) => `o${bucketId}/`,

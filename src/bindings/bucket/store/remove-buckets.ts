@@ -13,25 +13,15 @@ import { BUCKET_LIMITS } from '../limits.js';
 import { bucketKeys } from './bucket-keys.js';
 import { decodeObject } from './object-codec.js';
 import { removeIndex } from './rebuild-index.js';
-import { storedBuckets } from './stored-buckets.js';
+import { BUCKETS } from './stored-buckets.js';
 import { MultipartUploads } from './uploads/multipart-uploads.js';
 
 /** So small that the calls of other accounts come in between. */
 const PAGE = 100;
 
 /** An account of this id has no buckets when it resolves. */
-export async function detachBuckets(storage: StorageContext, account: string): Promise<void> {
-  let operations: LevelOperation[] = [];
-  for await (const { id, name } of storedBuckets(storage, account)) {
-    operations.push(
-      { type: 'put', key: bucketKeys.removed(id), value: NO_BYTES },
-      { type: 'del', key: bucketKeys.bucket(encodeURIComponent(account), name) },
-    );
-    if (operations.length < PAGE) continue;
-    await storage.records.commit(operations);
-    operations = [];
-  }
-  await storage.records.commit(operations);
+export function detachBuckets(storage: StorageContext, account: string): Promise<void> {
+  return BUCKETS.detach(storage, account, ({ id }) => ({ type: 'put', key: bucketKeys.removed(id), value: NO_BYTES }));
 }
 
 /** @param check throws when the storage is being closed */

@@ -2,44 +2,29 @@
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
+import { type NamedRecord, NamedRecords, NameRule } from '../../stored-values/named-records.js';
 import type { StoreStorageClass } from '../types.js';
 import { bucketKeys } from './bucket-keys.js';
 import { sizeOf } from './object-codec.js';
 import { decodePart, decodeUpload } from './uploads/upload-codec.js';
 
 /** The record of a bucket. */
-export interface StoredBucket {
-  readonly id: string;
-  readonly created: number;
+export interface StoredBucket extends NamedRecord {
   readonly storageClass: StoreStorageClass;
 }
 
-export interface OwnedBucket {
-  readonly account: string;
-  readonly name: string;
-  readonly id: string;
-}
+export const BUCKET_NAMES = new NameRule(
+  'the name of a bucket',
+  '^[a-z0-9][a-z0-9-]{1,61}[a-z0-9]$',
+  '3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit',
+);
 
-/** The buckets of an account, or of all. */
-export async function* storedBuckets(storage: StorageContext, account?: string): AsyncGenerator<OwnedBucket> {
-  const prefix = account === undefined ? bucketKeys.allBuckets() : bucketKeys.bucket(encodeURIComponent(account), '');
-  for await (const page of storage.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
-    for (const [key, record] of page) {
-      const [owner = '', name = ''] = key.slice(bucketKeys.allBuckets().length).split('/');
-      const { id }: StoredBucket = JSON.parse(record.toString());
-      yield { account: decodeURIComponent(owner), name, id };
-    }
-  }
-}
-
-export async function* accountsWithBuckets(storage: StorageContext): AsyncGenerator<string> {
-  for await (const { account } of storedBuckets(storage)) yield account;
-}
+export const BUCKETS = new NamedRecords<StoredBucket>(bucketKeys.allBuckets(), BUCKET_NAMES);
 
 /** Counts the account's bytes and objects in its buckets. An open upload counts as one object, with the bytes of its parts. */
 export async function countStored(storage: StorageContext, account: string): Promise<StoredSum> {
   const sum = { bytes: 0, objects: 0 };
-  for await (const { id } of storedBuckets(storage, account)) {
+  for await (const { id } of BUCKETS.all(storage, account)) {
     for await (const record of recordsOf(storage, bucketKeys.objects(id))) {
       sum.bytes += sizeOf(record);
       sum.objects++;

@@ -8,7 +8,6 @@
  *                                            the account was removed, too
  */
 export const kvKeys = {
-  namespace: (account: string, name: string) => `kn${encodeURIComponent(account)}/${name}`,
   /** The prefix of all accounts. */
   namespaces: () => 'kn',
   entries: (namespaceId: string) => `kv${namespaceId}/`,

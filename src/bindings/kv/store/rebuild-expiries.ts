@@ -3,14 +3,14 @@ import { afterPrefix, type LevelOperation, type LevelRange } from '../../../stor
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { expirationOf } from './entry-codec.js';
 import { kvKeys } from './kv-keys.js';
-import { storedNamespaces } from './stored-namespaces.js';
+import { NAMESPACES } from './stored-namespaces.js';
 
 export async function rebuildExpiries(storage: StorageContext): Promise<void> {
   const { records } = storage;
   for await (const page of records.pages(rangeOf(kvKeys.expiries()))) {
     await records.commit(page.map(([key]) => ({ type: 'del', key })));
   }
-  for await (const { id, account } of storedNamespaces(storage)) {
+  for await (const { id, account } of NAMESPACES.all(storage)) {
     const root = kvKeys.entries(id);
     const value = Buffer.from(account);
     for await (const page of records.pages(rangeOf(root))) {

@@ -11,7 +11,7 @@ import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { kvKeys } from './kv-keys.js';
 import { removeEntries } from './remove-entries.js';
-import { removedAccount, removedNamespaces, storedNamespaces } from './stored-namespaces.js';
+import { NAMESPACES, removedAccount, removedNamespaces } from './stored-namespaces.js';
 
 /** So small that the calls of other accounts come in between. */
 const PAGE = 100;
@@ -20,25 +20,18 @@ const PAGE = 100;
 export function removalOps(account: string, name: string, id: string): LevelOperation[] {
   return [
     { type: 'put', key: kvKeys.removed(id), value: Buffer.from(account) },
-    { type: 'del', key: kvKeys.namespace(account, name) },
+    { type: 'del', key: NAMESPACES.keyOf(account, name) },
   ];
 }
 
 /** An account of this id has no namespaces when it resolves. */
 export async function detachNamespaces(storage: StorageContext, account: string): Promise<void> {
+  const removal = (id: string): LevelOperation => ({ type: 'put', key: kvKeys.removed(id), value: NO_BYTES });
+  await NAMESPACES.detach(storage, account, ({ id }) => removal(id));
   const operations: LevelOperation[] = [];
-  for await (const { id, name } of storedNamespaces(storage, account)) {
-    operations.push(
-      { type: 'put', key: kvKeys.removed(id), value: NO_BYTES },
-      { type: 'del', key: kvKeys.namespace(account, name) },
-    );
-  }
-  for await (const removed of removedNamespaces(storage)) {
-    if (removed.account === account) operations.push({ type: 'put', key: kvKeys.removed(removed.id), value: NO_BYTES });
-  }
-  for (let at = 0; at < operations.length; at += PAGE) {
-    await storage.records.commit(operations.slice(at, at + PAGE));
-  }
+  for await (const removed of removedNamespaces(storage))
+    if (removed.account === account) operations.push(removal(removed.id));
+  for (let at = 0; at < operations.length; at += PAGE) await storage.records.commit(operations.slice(at, at + PAGE));
 }
 
 /** @param check throws when the storage is being closed */

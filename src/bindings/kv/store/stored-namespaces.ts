@@ -2,34 +2,19 @@
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
+import { type NamedRecord, NamedRecords, NameRule } from '../../stored-values/named-records.js';
 import { sizeOf } from './entry-codec.js';
 import { kvKeys } from './kv-keys.js';
 
-/** The record of a namespace. */
-export interface StoredNamespace {
-  readonly id: string;
-  readonly created: number;
-}
+export type StoredNamespace = NamedRecord;
 
-export interface OwnedNamespace extends StoredNamespace {
-  readonly account: string;
-  readonly name: string;
-}
+export const NAMESPACE_NAMES = new NameRule(
+  'the name or id of a key-value namespace',
+  '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+  '1 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit',
+);
 
-/** The namespaces of an account, or of all. */
-export async function* storedNamespaces(storage: StorageContext, account?: string): AsyncGenerator<OwnedNamespace> {
-  const prefix = account === undefined ? kvKeys.namespaces() : kvKeys.namespace(account, '');
-  for await (const page of storage.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
-    for (const [key, record] of page) {
-      const [owner = '', name = ''] = key.slice(kvKeys.namespaces().length).split('/');
-      yield { ...parseNamespace(record), account: decodeURIComponent(owner), name };
-    }
-  }
-}
-
-export function parseNamespace(record: Buffer): StoredNamespace {
-  return JSON.parse(record.toString());
-}
+export const NAMESPACES = new NamedRecords<StoredNamespace>(kvKeys.namespaces(), NAMESPACE_NAMES);
 
 /** A namespace that was deleted and is not empty yet. */
 export interface RemovedNamespace {
@@ -53,7 +38,7 @@ export function removedAccount(record: Buffer): string | undefined {
 }
 
 export async function* accountsWithNamespaces(storage: StorageContext): AsyncGenerator<string> {
-  for await (const { account } of storedNamespaces(storage)) yield account;
+  yield* NAMESPACES.accounts(storage);
   for await (const { account } of removedNamespaces(storage)) if (account !== undefined) yield account;
 }
 
@@ -69,7 +54,7 @@ export async function countStored(storage: StorageContext, account: string): Pro
       }
     }
   };
-  for await (const { id } of storedNamespaces(storage, account)) await count(id);
+  for await (const { id } of NAMESPACES.all(storage, account)) await count(id);
   for await (const removed of removedNamespaces(storage)) if (removed.account === account) await count(removed.id);
   return sum;
 }

@@ -4,17 +4,17 @@
  */
 
 import { EdgeError } from '../../../quotas/errors.js';
-import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
-import { type Schema, text } from '../../../quotas/schema/schema.js';
+import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import { parseSum } from '../../../storage/records/counts.js';
-import { afterPrefix } from '../../../storage/records/level-database.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
+import { type NamedOwner, quotedName } from '../../stored-values/named-records.js';
 import type { QueueDirectory, QueueInfo, QueueSettings } from '../broker.js';
 import { QueueError } from '../errors.js';
 import { QUEUE_LIMITS } from '../limits.js';
 import type { LeaseCount } from './leases.js';
 import { queueKeys } from './queue-keys.js';
-import { QueueStore, type StoredQueue } from './queue-store.js';
+import { QueueStore } from './queue-store.js';
+import { QUEUE_NAMES, QUEUES } from './stored-queues.js';
 
 const directories = new WeakMap<StorageContext, QueueDirectories>();
 
@@ -59,19 +59,14 @@ const SETTINGS: QueueSettings = {
 };
 
 export class AccountQueues implements QueueDirectory {
-  readonly #storage: StorageContext;
-  readonly #accountId: string;
-  readonly #account: string;
-  /** The account in the queues of the storage. Bounds are for functions, but it takes turns with others also for what nobody waits for. */
-  readonly #work: CallWork = { ...OWN_WORK, owner: {} };
+  /** Bounds are for functions, but in queues the account takes turns with others also for what nobody waits for. */
+  readonly #owner: NamedOwner;
   readonly #leased: LeaseCount = { leases: 0 };
   readonly #stores = new Map<string, Promise<QueueStore | undefined>>();
   #ended: EdgeError | undefined;
 
-  constructor(storage: StorageContext, accountId: string) {
-    this.#storage = storage;
-    this.#accountId = accountId;
-    this.#account = encodeURIComponent(accountId);
+  constructor(storage: StorageContext, account: string) {
+    this.#owner = { storage, account, work: { ...OWN_WORK, owner: {} } };
   }
 
   async open(name: string): Promise<QueueStore> {
@@ -83,51 +78,28 @@ export class AccountQueues implements QueueDirectory {
   }
 
   async find(name: string): Promise<QueueStore | null> {
-    return isQueueName(name) ? ((await this.#find(name)) ?? null) : null;
+    return QUEUE_NAMES.allows(name) ? ((await this.#find(name)) ?? null) : null;
   }
 
   async create(name: string, settings: Partial<QueueSettings> = {}): Promise<{ readonly created: boolean }> {
     this.#check();
     checkQueueName('create', name);
-    const key = queueKeys.queue(this.#account, name);
-    const { records, mutex } = this.#storage;
-    return mutex.run(key, async () => {
-      await records.awaitRecovery(this.#work);
-      if ((await records.get(key, this.#work)) !== undefined) return { created: false };
-      return mutex.run(queueKeys.queue(this.#account, ''), () => this.#create(name, key, settings));
-    });
-  }
-
-  /** One at a time, so that the account has no more than it may. */
-  async #create(name: string, key: string, settings: Partial<QueueSettings>): Promise<{ readonly created: boolean }> {
-    const { records, now, newId, sums } = this.#storage;
-    if ((await this.list()).length >= QUEUE_LIMITS.queues) {
+    const check = async (): Promise<void> => {
+      if ((await this.list()).length < QUEUE_LIMITS.queues) return;
       throw new QueueError(
         'create',
         10209,
         `the account has ${QUEUE_LIMITS.queues} queues, the most that there may be`,
       );
-    }
-    const stored: StoredQueue = { id: newId(), created: now(), ...SETTINGS, ...settings };
-    const operation = { type: 'put', key, value: Buffer.from(JSON.stringify(stored)) } as const;
-    await records.reserveSpace([operation]);
-    const sum = sums.of(this.#accountId);
-    await sum.ready();
-    const change = sum.change({ bytes: 0, objects: 0 });
-    try {
-      await records.commit([operation], this.#work);
-      change.done();
-    } catch (error) {
-      change.failed(true);
-      throw error;
-    }
-    this.#stores.delete(name);
-    return { created: true };
+    };
+    const [, created] = await QUEUES.create(this.#owner, name, { ...SETTINGS, ...settings }, { check });
+    if (created) this.#stores.delete(name);
+    return { created };
   }
 
   async delete(name: string): Promise<void> {
-    const key = queueKeys.queue(this.#account, name);
-    await this.#storage.mutex.run(key, async () => {
+    const key = QUEUES.keyOf(this.#owner.account, name);
+    await this.#owner.storage.mutex.run(key, async () => {
       const store = await this.find(name);
       if (store === null) throw new QueueError('delete', 10206, `there is no queue "${name.slice(0, 100)}"`);
       try {
@@ -140,16 +112,14 @@ export class AccountQueues implements QueueDirectory {
   }
 
   async list(): Promise<readonly QueueInfo[]> {
-    const prefix = queueKeys.queue(this.#account, '');
-    const queues: QueueInfo[] = [];
-    const range = { gte: prefix, lt: afterPrefix(prefix) };
-    for await (const page of this.#storage.records.pages(range, undefined, undefined, this.#work)) {
-      for (const [key, record] of page) {
-        const { created, deliveryDelaySeconds, retentionSeconds, isPaused } = parseQueue(record);
-        queues.push({ name: key.slice(prefix.length), created, deliveryDelaySeconds, retentionSeconds, isPaused });
-      }
-    }
-    return queues;
+    const queues = await QUEUES.list(this.#owner);
+    return queues.map(({ name, created, deliveryDelaySeconds, retentionSeconds, isPaused }) => ({
+      name,
+      created,
+      deliveryDelaySeconds,
+      retentionSeconds,
+      isPaused,
+    }));
   }
 
   end(error: EdgeError): void {
@@ -181,46 +151,27 @@ export class AccountQueues implements QueueDirectory {
   }
 
   async #read(name: string): Promise<QueueStore | undefined> {
-    const key = queueKeys.queue(this.#account, name);
-    const record = await this.#storage.records.get(key, this.#work);
+    const { storage, account, work } = this.#owner;
+    const stored = await QUEUES.read(this.#owner, name);
     this.#check();
-    if (record === undefined) return undefined;
-    const stored = parseQueue(record);
-    const backlog = parseSum(await this.#storage.records.get(queueKeys.sum(stored.id), this.#work));
+    if (stored === undefined) return undefined;
+    const backlog = parseSum(await storage.records.get(queueKeys.sum(stored.id), work));
     this.#check();
     return new QueueStore({
-      storage: this.#storage,
+      storage,
       name,
-      key,
+      key: QUEUES.keyOf(account, name),
       stored,
       backlog,
-      sum: this.#storage.sums.of(this.#accountId),
+      sum: storage.sums.of(account),
       leased: this.#leased,
-      work: this.#work,
+      work,
       sibling: other => this.open(other),
     });
   }
 }
 
-/** It was written by this file. */
-export function parseQueue(record: Buffer): StoredQueue {
-  return JSON.parse(record.toString());
-}
-
-const PATTERN = '^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$';
-const QUEUE_NAME = new RegExp(PATTERN);
-const NAME_RULE = '1 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit';
-
-export const CONFIGURED_QUEUE: Schema<string> = text({
-  pattern: PATTERN,
-  description: `the name of a queue: ${NAME_RULE}`,
-});
-
-export function isQueueName(name: string): boolean {
-  return QUEUE_NAME.test(name);
-}
-
 function checkQueueName(method: string, name: string): void {
-  if (isQueueName(name)) return;
-  throw new QueueError(method, 10205, `the queue name ${JSON.stringify(name.slice(0, 100))} is not ${NAME_RULE}`);
+  if (QUEUE_NAMES.allows(name)) return;
+  throw new QueueError(method, 10205, `the queue name ${quotedName(name)} is not ${QUEUE_NAMES.description}`);
 }

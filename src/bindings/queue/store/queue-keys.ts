@@ -7,7 +7,6 @@
  *     jr<queue id>                       a queue of an account that was removed: its messages are being removed
  */
 export const queueKeys = {
-  queue: (account: string, name: string) => `ja${account}/${name}`,
   /** The prefix of all queues. */
   allQueues: () => 'ja',
   messages: (queueId: string) => `jm${queueId}/`,

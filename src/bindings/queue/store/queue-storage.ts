@@ -8,8 +8,9 @@ import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { bodyBytesOf } from './message-codec.js';
-import { parseQueue, queueDirectoriesOf } from './queue-directories.js';
+import { queueDirectoriesOf } from './queue-directories.js';
 import { QUEUE_KEYSPACE, queueKeys } from './queue-keys.js';
+import { QUEUES } from './stored-queues.js';
 
 /** So small that the calls of other accounts come in between. */
 const PAGE = 100;
@@ -17,9 +18,7 @@ const PAGE = 100;
 export const queueStorage: StorageOwner = {
   name: 'queue',
   keyspace: QUEUE_KEYSPACE,
-  async *accounts(storage) {
-    for await (const { account } of storedQueues(storage)) yield account;
-  },
+  accounts: storage => QUEUES.accounts(storage),
   count: countStored,
   detach,
   clear,
@@ -29,29 +28,9 @@ export const queueStorage: StorageOwner = {
   ],
 };
 
-interface OwnedQueue {
-  readonly account: string;
-  readonly name: string;
-  readonly id: string;
-  readonly retentionMs: number;
-}
-
-/** The queues of an account, or of all. */
-async function* storedQueues({ records }: StorageContext, account?: string): AsyncGenerator<OwnedQueue> {
-  const prefix = account === undefined ? queueKeys.allQueues() : queueKeys.queue(encodeURIComponent(account), '');
-  const open = (gte: string) => records.iterator({ gte, lt: afterPrefix(prefix) });
-  for await (const page of freshPages(prefix, PAGE, open, ([key]) => key)) {
-    for (const [key, record] of page) {
-      const [owner = '', name = ''] = key.slice(queueKeys.allQueues().length).split('/');
-      const { id, retentionSeconds } = parseQueue(record);
-      yield { account: decodeURIComponent(owner), name, id, retentionMs: retentionSeconds * 1000 };
-    }
-  }
-}
-
 async function countStored(storage: StorageContext, account: string): Promise<StoredSum> {
   const sum = { bytes: 0, objects: 0 };
-  for await (const { id } of storedQueues(storage, account)) {
+  for await (const { id } of QUEUES.all(storage, account)) {
     const { bytes, objects } = await countMessages(storage, id);
     sum.bytes += bytes;
     sum.objects += objects;
@@ -71,7 +50,7 @@ async function countMessages({ records }: StorageContext, id: string): Promise<S
 
 /** The sum of each queue, from its messages. */
 async function recount(storage: StorageContext): Promise<void> {
-  for await (const { id } of storedQueues(storage)) {
+  for await (const { id } of QUEUES.all(storage)) {
     const value = sumRecord(await countMessages(storage, id));
     await storage.records.commit([{ type: 'put', key: queueKeys.sum(id), value }]);
   }
@@ -79,11 +58,11 @@ async function recount(storage: StorageContext): Promise<void> {
 
 /** Messages that are older than their queues keep them. Reads nothing but those. */
 async function expire(storage: StorageContext): Promise<void> {
-  for await (const { account, name, id, retentionMs } of storedQueues(storage)) {
+  for await (const { account, name, id, retentionSeconds } of QUEUES.all(storage)) {
     const prefix = queueKeys.messages(id);
     const keys = await storage.records.keys({
       gte: prefix,
-      lt: `${prefix}${queueKeys.due(storage.now() - retentionMs)}`,
+      lt: `${prefix}${queueKeys.due(storage.now() - retentionSeconds * 1000)}`,
     });
     const old = await keys.nextv(1).finally(() => keys.close());
     // Queues that nobody uses stay out of memory.
@@ -94,13 +73,8 @@ async function expire(storage: StorageContext): Promise<void> {
 }
 
 /** An account of this id has no queues when it resolves. */
-async function detach(storage: StorageContext, account: string): Promise<void> {
-  for await (const { id, name } of storedQueues(storage, account)) {
-    await storage.records.commit([
-      { type: 'put', key: queueKeys.removed(id), value: NO_BYTES },
-      { type: 'del', key: queueKeys.queue(encodeURIComponent(account), name) },
-    ]);
-  }
+function detach(storage: StorageContext, account: string): Promise<void> {
+  return QUEUES.detach(storage, account, ({ id }) => ({ type: 'put', key: queueKeys.removed(id), value: NO_BYTES }));
 }
 
 /** @param check throws when the storage is being closed */

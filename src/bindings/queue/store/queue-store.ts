@@ -25,13 +25,8 @@ import { dueOf, queueKeys } from './queue-keys.js';
 import { type Backlog, QueueRecords } from './queue-records.js';
 import { QueueWindow, type ReadyMessage } from './queue-window.js';
 import { type Moved, readMoved, Settling, totalOf } from './settling.js';
+import type { StoredQueue } from './stored-queues.js';
 import { type Waiter, Waiters } from './waiters.js';
-
-/** The record of a queue. */
-export interface StoredQueue extends QueueSettings {
-  readonly id: string;
-  readonly created: number;
-}
 
 export interface QueueStoreParts {
   readonly storage: StorageContext;

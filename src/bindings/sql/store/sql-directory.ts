@@ -1,23 +1,21 @@
 /** The databases of all accounts in one storage. There is one engine for each database in use, shared by all callers. */
 import { EdgeError } from '../../../quotas/errors.js';
-import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import { limitError } from '../../../quotas/limit-error.js';
-import { type Schema, text } from '../../../quotas/schema/schema.js';
 import { SqlitePool } from '../../../sqlite/pool/sqlite-pool.js';
 import type { ProcessHome } from '../../../storage/process-walls.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
-import { commitChange } from '../../stored-values/commit-change.js';
+import { type NamedOwner, quotedName } from '../../stored-values/named-records.js';
 import type { SqlBounds, SqlDirectory, SqlInfo } from '../engine.js';
 import { SqlError } from '../errors.js';
 import { accountFolder, makeFolder, removeTemporary } from './sql-files.js';
-import { sqlKeys } from './sql-keys.js';
 import { SqlStore } from './sql-store.js';
 import {
   clearDatabase,
-  parseDatabase,
+  DATABASE_NAMES,
   removedRecord,
+  SQL_DATABASES,
   type StoredDatabase,
-  storedDatabases,
 } from './stored-databases.js';
 import { WholeFiles } from './whole-files.js';
 
@@ -75,8 +73,8 @@ export class AccountDatabases implements SqlDirectory {
   readonly #storage: StorageContext;
   readonly #pool: SqlitePool;
   readonly #account: string;
-  readonly #owner: ProcessHome;
-  readonly #work: CallWork;
+  readonly #home: ProcessHome;
+  readonly #owner: NamedOwner;
   readonly #open = new Map<string, SqlStore>();
   readonly #wholeFiles = new WholeFiles();
   #closed: Error | undefined;
@@ -85,18 +83,18 @@ export class AccountDatabases implements SqlDirectory {
     this.#storage = storage;
     this.#pool = pool;
     this.#account = account;
-    this.#owner = { account, folder: accountFolder(storage, account) };
-    this.#work = { ...OWN_WORK, owner: this.#owner };
+    this.#home = { account, folder: accountFolder(storage, account) };
+    this.#owner = { storage, account, work: { ...OWN_WORK, owner: this.#home } };
   }
 
   async open(name: string, bounds?: SqlBounds): Promise<SqlStore> {
     checkName(name);
-    const stored = (await this.#read(name)) ?? (await this.#create(name, bounds))[0];
+    const stored = (await SQL_DATABASES.read(this.#owner, name)) ?? (await this.#create(name, bounds))[0];
     return this.#engine(name, stored);
   }
 
   async find(name: string): Promise<SqlStore | null> {
-    const stored = await this.#read(name);
+    const stored = await SQL_DATABASES.read(this.#owner, name);
     return stored === undefined ? null : this.#engine(name, stored);
   }
 
@@ -107,25 +105,23 @@ export class AccountDatabases implements SqlDirectory {
   }
 
   async delete(name: string): Promise<void> {
-    const stored = await this.#read(name);
+    const stored = await SQL_DATABASES.read(this.#owner, name);
     if (stored === undefined) throw unknown(name);
     const engine = this.#engine(name, stored);
     this.#open.delete(name);
     await engine.close(unknown(name));
     const { id, bytes } = engine.stored;
-    const key = sqlKeys.database(this.#account, name);
-    await this.#storage.mutex.run(key, async () => {
-      await this.#storage.records.commit([removedRecord(id, this.#account, bytes), { type: 'del', key }], this.#work);
-    });
-    await clearDatabase(this.#storage, id);
+    const { storage, account, work } = this.#owner;
+    const key = SQL_DATABASES.keyOf(account, name);
+    await storage.mutex.run(key, () =>
+      storage.records.commit([removedRecord(id, account, bytes), { type: 'del', key }], work),
+    );
+    await clearDatabase(storage, id);
   }
 
   async list(): Promise<SqlInfo[]> {
-    const infos: SqlInfo[] = [];
-    for await (const { name, created, bytes } of storedDatabases(this.#storage, this.#account)) {
-      infos.push({ name, created, bytes });
-    }
-    return infos;
+    const databases = await SQL_DATABASES.list(this.#owner);
+    return databases.map(({ name, created, bytes }) => ({ name, created, bytes }));
   }
 
   async close(error: Error): Promise<void> {
@@ -141,7 +137,7 @@ export class AccountDatabases implements SqlDirectory {
     const database = new SqlStore({
       storage: this.#storage,
       pool: this.#pool,
-      owner: this.#owner,
+      owner: this.#home,
       account: this.#account,
       name,
       stored,
@@ -152,66 +148,35 @@ export class AccountDatabases implements SqlDirectory {
     return database;
   }
 
-  async #read(name: string): Promise<StoredDatabase | undefined> {
-    if (!isDatabaseName(name)) return undefined;
-    const record = await this.#storage.records.get(sqlKeys.database(this.#account, name), this.#work);
-    return record === undefined ? undefined : parseDatabase(record);
-  }
-
-  /** One at a time, so that the account has no more than it may. */
   #create(name: string, bounds?: SqlBounds): Promise<readonly [StoredDatabase, boolean]> {
-    const { records, mutex, sums, newId, now } = this.#storage;
-    return mutex.run(sqlKeys.database(this.#account, ''), async () => {
-      await records.awaitRecovery(this.#work);
-      const existing = await this.#read(name);
-      if (existing !== undefined) return [existing, false];
-      if (bounds !== undefined && Number.isFinite(bounds.sqlDatabases)) {
-        const count = (await this.list()).length + 1;
-        const { sqlDatabases: allowed, plan } = bounds;
-        const subject = `create SQL database "${name}"`;
-        if (count > allowed)
-          throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabases', subject, figure: count, allowed, plan });
-      }
-      const stored: StoredDatabase = { id: newId(), created: now(), bytes: 0 };
-      const operation = {
-        type: 'put',
-        key: sqlKeys.database(this.#account, name),
-        value: Buffer.from(JSON.stringify(stored)),
-      } as const;
-      await records.reserveSpace([operation]);
-      await makeFolder(this.#storage, this.#account);
-      const sum = sums.of(this.#account);
-      await sum.ready();
-      const change = sum.change({ bytes: 0, objects: 1 }, bounds, () => `create SQL database "${name}"`);
-      await commitChange(records, [operation], change, this.#work);
-      return [stored, true];
-    });
+    const subject = `create SQL database "${name}"`;
+    return SQL_DATABASES.create(
+      this.#owner,
+      name,
+      { bytes: 0 },
+      {
+        check: async () => {
+          if (bounds === undefined || !Number.isFinite(bounds.sqlDatabases)) return;
+          const figure = (await this.list()).length + 1;
+          const { sqlDatabases: allowed, plan } = bounds;
+          if (figure > allowed)
+            throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabases', subject, figure, allowed, plan });
+        },
+        prepare: () => makeFolder(this.#storage, this.#account),
+        change: sum => sum.change({ bytes: 0, objects: 1 }, bounds, () => subject),
+      },
+    );
   }
-}
-
-const PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$';
-const DATABASE_NAME = new RegExp(PATTERN);
-const NAME_RULE = '1 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit';
-
-/** The name of a database in the configuration of a function. */
-export const CONFIGURED_DATABASE: Schema<string> = text({
-  pattern: PATTERN,
-  description: `the name or id of an SQL database: ${NAME_RULE}`,
-});
-
-function isDatabaseName(name: string): boolean {
-  // The application's code need not be TypeScript.
-  return typeof name === 'string' && DATABASE_NAME.test(name);
 }
 
 function checkName(name: string): void {
-  if (isDatabaseName(name)) return;
+  if (DATABASE_NAMES.allows(name)) return;
   throw new SqlError(
     30001,
-    `The name of the SQL database is ${JSON.stringify(`${name}`.slice(0, 100))}, it must be ${NAME_RULE}`,
+    `The name of the SQL database is ${quotedName(name)}, it must be ${DATABASE_NAMES.description}`,
   );
 }
 
 function unknown(name: string): SqlError {
-  return new SqlError(30002, `There is no SQL database ${JSON.stringify(name.slice(0, 100))}`);
+  return new SqlError(30002, `There is no SQL database ${quotedName(name)}`);
 }

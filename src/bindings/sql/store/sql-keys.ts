@@ -6,7 +6,6 @@
  *                            removed, too; then the bytes that it counted for
  */
 export const sqlKeys = {
-  database: (account: string, name: string) => `zdn${encodeURIComponent(account)}/${name}`,
   /** The prefix of all accounts. */
   databases: () => 'zdn',
   removed: (id: string) => `zdr${id}`,

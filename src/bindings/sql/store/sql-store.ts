@@ -18,8 +18,7 @@ import type { AppliedMigration, FileAnswer, SqlBounds, SqlCall, SqlEngine } from
 import { SqlError } from '../errors.js';
 import { DatabaseFile, type FileFailure, type FileJob } from './database-file.js';
 import { databasePath, makeFolder, moveToFolder, removeFiles } from './sql-files.js';
-import { sqlKeys } from './sql-keys.js';
-import type { StoredDatabase } from './stored-databases.js';
+import { SQL_DATABASES, type StoredDatabase } from './stored-databases.js';
 import { readWhole, type WholeFiles, writeWhole } from './whole-files.js';
 
 const KIB = 1024;
@@ -230,7 +229,7 @@ export class SqlStore implements SqlEngine {
   async #replace(id: string, bytes: number, bounds: SqlBounds | undefined): Promise<void> {
     const { storage, account, name, sum } = this.#parts;
     if (this.#closed !== undefined) throw this.#closed;
-    const key = sqlKeys.database(account, name);
+    const key = SQL_DATABASES.keyOf(account, name);
     try {
       // Calls in flight end with the old database.
       await this.#file.close(this.#failure('reset'));
@@ -297,7 +296,7 @@ export class SqlStore implements SqlEngine {
     const { storage, account, name, sum } = this.#parts;
     if (this.#closed !== undefined) throw this.#closed;
     await makeFolder(storage, account);
-    const key = sqlKeys.database(account, name);
+    const key = SQL_DATABASES.keyOf(account, name);
     const most = bounds?.sqlDatabaseBytes ?? Number.MAX_SAFE_INTEGER;
     await sum.ready();
     for (let step = clamp(this.#stored.bytes / 2); ; step = floor(step / 2)) {

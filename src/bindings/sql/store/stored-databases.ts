@@ -6,36 +6,22 @@ import { afterPrefix, type LevelOperation } from '../../../storage/records/level
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { commitChange } from '../../stored-values/commit-change.js';
+import { type NamedRecord, NamedRecords, NameRule } from '../../stored-values/named-records.js';
 import { removeFiles, removeOrphans } from './sql-files.js';
 import { SQL_KEYSPACE, sqlKeys } from './sql-keys.js';
 
-export interface StoredDatabase {
-  readonly id: string;
-  /** Milliseconds since the epoch. */
-  readonly created: number;
+export interface StoredDatabase extends NamedRecord {
   /** The bytes that the file may have, which the account is charged with. */
   readonly bytes: number;
 }
 
-export interface OwnedDatabase extends StoredDatabase {
-  readonly account: string;
-  readonly name: string;
-}
+export const DATABASE_NAMES = new NameRule(
+  'the name or id of an SQL database',
+  '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
+  '1 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit',
+);
 
-export function parseDatabase(record: Buffer): StoredDatabase {
-  return JSON.parse(record.toString());
-}
-
-/** The databases of an account, or of all. */
-export async function* storedDatabases(storage: StorageContext, account?: string): AsyncGenerator<OwnedDatabase> {
-  const prefix = account === undefined ? sqlKeys.databases() : sqlKeys.database(account, '');
-  for await (const page of storage.records.pages({ gte: prefix, lt: afterPrefix(prefix) })) {
-    for (const [key, record] of page) {
-      const [owner = '', name = ''] = key.slice(sqlKeys.databases().length).split('/');
-      yield { ...parseDatabase(record), account: decodeURIComponent(owner), name };
-    }
-  }
-}
+export const SQL_DATABASES = new NamedRecords<StoredDatabase>(sqlKeys.databases(), DATABASE_NAMES);
 
 interface RemovedDatabase {
   readonly id: string;
@@ -66,12 +52,12 @@ export function sqlStorage(ended: (storage: StorageContext, account: string) => 
     name: 'sql',
     keyspace: SQL_KEYSPACE,
     async *accounts(storage) {
-      for await (const { account } of storedDatabases(storage)) yield account;
+      yield* SQL_DATABASES.accounts(storage);
       for await (const { account } of removedDatabases(storage)) if (account !== undefined) yield account;
     },
     async count(storage, account) {
       const sum = { bytes: 0, objects: 0 };
-      for await (const { bytes } of storedDatabases(storage, account)) {
+      for await (const { bytes } of SQL_DATABASES.all(storage, account)) {
         sum.bytes += bytes;
         sum.objects++;
       }
@@ -84,10 +70,8 @@ export function sqlStorage(ended: (storage: StorageContext, account: string) => 
     },
     async detach(storage, account) {
       await ended(storage, account);
+      await SQL_DATABASES.detach(storage, account, ({ id, bytes }) => removedRecord(id, undefined, bytes));
       const operations: LevelOperation[] = [];
-      for await (const { id, name, bytes } of storedDatabases(storage, account)) {
-        operations.push(removedRecord(id, undefined, bytes), { type: 'del', key: sqlKeys.database(account, name) });
-      }
       for await (const removed of removedDatabases(storage)) {
         if (removed.account === account) operations.push(removedRecord(removed.id, undefined, removed.bytes));
       }
@@ -107,7 +91,7 @@ export function sqlStorage(ended: (storage: StorageContext, account: string) => 
           if (swept.has(storage)) return;
           swept.add(storage);
           const known = new Set<string>();
-          for await (const { id } of storedDatabases(storage)) known.add(id);
+          for await (const { id } of SQL_DATABASES.all(storage)) known.add(id);
           for await (const { id } of removedDatabases(storage)) known.add(id);
           await removeOrphans(storage, known);
         },

@@ -2,7 +2,7 @@
 
 import type { KvEngine, KvInfo } from '../../../bindings/kv/engine.js';
 import { kvBinding } from '../../../bindings/kv/kv-binding.js';
-import { CONFIGURED_NAME as KV_NAME } from '../../../bindings/kv/store/kv-directory.js';
+import { NAMESPACE_NAMES } from '../../../bindings/kv/store/stored-namespaces.js';
 import { object } from '../../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../../context.js';
 import { ApiError, type ListReply, type OneReply } from '../../http/envelope.js';
@@ -19,7 +19,7 @@ export const KV_PARAMETERS = {
   key_name: parameter('^[^]{1,512}$', 'user:1'),
 };
 
-const KV_NAMESPACE_CREATE = body('KvNamespaceCreate', object({ name: KV_NAME }), { name: 'sessions' });
+const KV_NAMESPACE_CREATE = body('KvNamespaceCreate', object({ name: NAMESPACE_NAMES.schema }), { name: 'sessions' });
 const KV_NAMESPACE = named('KvNamespace', object({ id: string, created_on: dateTime }));
 
 export const KV_NAMESPACES_API: Resource = {

@@ -1,14 +1,15 @@
 import { UNCOUNTED } from '../../../../storage/accounts/account-sum.js';
 import type { StorageContext } from '../../../../storage/storage-context.js';
+import type { Owned } from '../../../stored-values/named-records.js';
 import { BUCKET_LIMITS } from '../../limits.js';
 import { bucketKeys } from '../bucket-keys.js';
-import { type OwnedBucket, storedBuckets } from '../stored-buckets.js';
+import { BUCKETS, type StoredBucket } from '../stored-buckets.js';
 import { MultipartUploads } from './multipart-uploads.js';
 
 /** Aborts the uploads of all buckets that are too old, and frees the space of their parts. */
 export async function expireUploads(storage: StorageContext): Promise<void> {
   const range = { gte: bucketKeys.expiryBound(0), lt: bucketKeys.expiryBound(storage.now() + 1) };
-  let buckets: ReadonlyMap<string, OwnedBucket> | undefined;
+  let buckets: ReadonlyMap<string, Owned<StoredBucket>> | undefined;
   for await (const page of storage.records.pages(range, 100, storage.records.passingOver)) {
     for (const [expiryKey, key] of page) {
       const [, bucketId = '', uploadId = ''] = expiryKey.split('/');
@@ -26,8 +27,8 @@ export async function expireUploads(storage: StorageContext): Promise<void> {
   }
 }
 
-async function bucketsById(storage: StorageContext): Promise<Map<string, OwnedBucket>> {
-  const buckets = new Map<string, OwnedBucket>();
-  for await (const bucket of storedBuckets(storage)) buckets.set(bucket.id, bucket);
+async function bucketsById(storage: StorageContext): Promise<Map<string, Owned<StoredBucket>>> {
+  const buckets = new Map<string, Owned<StoredBucket>>();
+  for await (const bucket of BUCKETS.all(storage)) buckets.set(bucket.id, bucket);
   return buckets;
 }
