@@ -1,4 +1,4 @@
-/** What functions have beyond the web standards as TypeScript's library has them: `edgehost/worker` and `edgehost/worker/dom` share it. */
+/** Declarations beyond TypeScript's library, which `edgehost/worker` and `edgehost/worker/dom` share. */
 
 /** The values of `eventPhase`, which every class of events has. */
 type EventPhases = Pick<typeof Event, 'NONE' | 'CAPTURING_PHASE' | 'AT_TARGET' | 'BUBBLING_PHASE'>;

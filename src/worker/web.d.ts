@@ -1,5 +1,5 @@
 /**
- * Where functions differ from the web types of TypeScript's library. Its declarations are in standard.d.ts, which the build makes from them:
+ * The differences between functions and the web types of TypeScript's library. The build writes the library's declarations beside this file:
  * a variable or an alias here takes the place of the library's, and an interface here adds to it.
  */
 

@@ -1,14 +1,14 @@
 /** Buckets as a binding: `env.FILES` of a function, `host.bucket('files')` of the application. */
 
 import { ServiceId } from '../../quotas/service-calls.js';
+import { lazyDirectory, openEngine } from '../account-engines.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
-import { errorRestorer } from '../numeric-code.js';
+import { errorRestorer, statusIn } from '../numeric-code.js';
 import type { Service } from '../service.js';
 import { BUCKET_CONTRACT } from './contract.js';
 import type { BucketDirectory, BucketEngine } from './engine.js';
-import { BUCKET_ERRORS, BucketError, bucketErrorCode } from './errors.js';
+import { BUCKET_ERRORS, BucketError } from './errors.js';
 import { hostBucket } from './host-bucket.js';
-import { lazyDirectory } from './lazy-directory.js';
 import { bucketBehaviour, bucketService } from './service.js';
 import { BucketDirectories } from './store/bucket-directories.js';
 import { bucketStorage } from './store/bucket-storage.js';
@@ -50,7 +50,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
     let directories: BucketDirectories | undefined;
     return {
       of: account =>
-        lazyDirectory(async () => {
+        lazyDirectory(BUCKET_CONTRACT, async () => {
           const { context } = await storage();
           await context.sums.whenEnded(account);
           directories ??= new BucketDirectories(context);
@@ -71,10 +71,7 @@ export const bucketBinding: NamedBinding<string, AccountBuckets, StoreBucket> = 
   client: (context, name) => hostBucket(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostBucket },
   errorFrom: errorRestorer(BUCKET_ERRORS, code => new BucketError('get', code)),
-  errorStatus(error) {
-    const code = bucketErrorCode(error);
-    return code === undefined ? undefined : BUCKET_ERRORS[code].status;
-  },
+  errorStatus: error => statusIn(BUCKET_ERRORS, error),
 };
 
 function applicationService(context: AccountContext<AccountBuckets>, name: string): Service {
@@ -87,9 +84,6 @@ function applicationService(context: AccountContext<AccountBuckets>, name: strin
   });
 }
 
-async function engineOf(context: AccountContext<AccountBuckets>, name: string): Promise<BucketEngine> {
-  const engine = await context.shared.of(context.account).open(name);
-  // It may be the bucket of another account, which has the id by now.
-  context.check?.();
-  return engine;
+function engineOf(context: AccountContext<AccountBuckets>, name: string): Promise<BucketEngine> {
+  return openEngine(context, buckets => buckets.open(name));
 }

@@ -1,4 +1,4 @@
-import { codeIn } from '../numeric-code.js';
+import { codeIn, NumericError } from '../numeric-code.js';
 
 /** The numeric error codes of buckets, with their meaning and their HTTP status. A code never changes its meaning. */
 export const BUCKET_ERRORS = {
@@ -37,18 +37,13 @@ export type BucketMethod =
   | 'deleteBucket';
 
 /** An error of a bucket, as functions see it: an `Error` with the message `<method>: <text> (<code>)`. Decide by `code`. */
-export class BucketError extends Error {
-  /** Not enumerable. */
-  declare readonly code: BucketErrorCode;
+export class BucketError extends NumericError<BucketErrorCode> {
   /** The status of an HTTP response for this error. Not enumerable. */
   declare readonly status: number;
 
   constructor(method: BucketMethod, code: BucketErrorCode, text: string = BUCKET_ERRORS[code].text) {
-    super(`${method}: ${text} (${code})`);
-    Object.defineProperties(this, {
-      code: { value: code, configurable: true },
-      status: { value: BUCKET_ERRORS[code].status, configurable: true },
-    });
+    super(code, `${method}: ${text} (${code})`);
+    Object.defineProperty(this, 'status', { value: BUCKET_ERRORS[code].status, configurable: true });
   }
 }
 

@@ -1,4 +1,4 @@
-import { codeIn } from '../numeric-code.js';
+import { NumericError } from '../numeric-code.js';
 
 /**
  * The numeric error codes of key-value namespaces, with their meaning and their HTTP status. A code never changes its meaning, and differs from the codes of
@@ -21,22 +21,8 @@ export type KvOperation = 'GET' | 'GET_BULK' | 'PUT' | 'DELETE';
 export type KvMethod = 'get' | 'put' | 'delete' | 'list';
 
 /** An error of a namespace, as functions see it: an `Error` with the message `KV PUT failed: 413 ...`. Decide by `code`. */
-export class KvError extends Error {
-  /** Not enumerable. */
-  declare readonly code: KvErrorCode;
-
-  constructor(code: KvErrorCode, message: string) {
-    super(message);
-    Object.defineProperty(this, 'code', { value: code, configurable: true });
-  }
-}
+export class KvError extends NumericError<KvErrorCode> {}
 
 export function kvError(operation: KvOperation, code: KvErrorCode, text: string): KvError {
   return new KvError(code, `KV ${operation} failed: ${KV_ERRORS[code].status} ${text}`);
-}
-
-/** The HTTP status of an error of a namespace; undefined for other errors. */
-export function kvErrorStatus(error: unknown): number | undefined {
-  const code = codeIn(KV_ERRORS, error);
-  return code === undefined ? undefined : KV_ERRORS[code].status;
 }

@@ -1,13 +1,14 @@
 /** Key-value namespaces as a binding: `env.SESSIONS` of a function, `host.kv('sessions')` of the application. */
 
 import { ServiceId } from '../../quotas/service-calls.js';
+import { lazyDirectory, openEngine } from '../account-engines.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
-import { errorRestorer } from '../numeric-code.js';
+import { errorRestorer, statusIn } from '../numeric-code.js';
 import type { Service } from '../service.js';
 import { DirectoriesByAccount } from '../stored-values/directories-by-account.js';
 import { KV_CONTRACT } from './contract.js';
 import type { KvDirectory, KvEngine } from './engine.js';
-import { KV_ERRORS, KvError, kvErrorStatus } from './errors.js';
+import { KV_ERRORS, KvError } from './errors.js';
 import { hostKv } from './host-kv.js';
 import { kvService } from './service.js';
 import { KvCleaner } from './store/kv-cleaner.js';
@@ -63,13 +64,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
       return directories.of(account);
     };
     return {
-      of: account => ({
-        open: async name => (await directoryOf(account)).open(name),
-        find: async name => (await directoryOf(account)).find(name),
-        create: async name => (await directoryOf(account)).create(name),
-        delete: async name => (await directoryOf(account)).delete(name),
-        list: async () => (await directoryOf(account)).list(),
-      }),
+      of: account => lazyDirectory(KV_CONTRACT, () => directoryOf(account)),
       forget: account => directories?.forget(account),
       close: async () => cleaner?.close(),
     };
@@ -83,7 +78,7 @@ export const kvBinding: NamedBinding<string, AccountNamespaces, KvNamespace> = {
   client: (context, name) => hostKv(applicationService(context, name), context.given),
   remote: { service: applicationService, client: hostKv },
   errorFrom: errorRestorer(KV_ERRORS, code => new KvError(code, '')),
-  errorStatus: kvErrorStatus,
+  errorStatus: error => statusIn(KV_ERRORS, error),
 };
 
 function applicationService(context: AccountContext<AccountNamespaces>, name: string): Service {
@@ -95,9 +90,6 @@ function applicationService(context: AccountContext<AccountNamespaces>, name: st
   });
 }
 
-async function engineOf(context: AccountContext<AccountNamespaces>, name: string): Promise<KvEngine> {
-  const engine = await context.shared.of(context.account).open(name);
-  // It may be the namespace of another account, which has the id by now.
-  context.check?.();
-  return engine;
+function engineOf(context: AccountContext<AccountNamespaces>, name: string): Promise<KvEngine> {
+  return openEngine(context, namespaces => namespaces.open(name));
 }

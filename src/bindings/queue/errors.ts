@@ -1,4 +1,4 @@
-import { codeIn } from '../numeric-code.js';
+import { NumericError } from '../numeric-code.js';
 
 /** The errors of queues, by codes of their own. A code never changes its meaning. */
 export const QUEUE_ERRORS = {
@@ -16,22 +16,12 @@ export const QUEUE_ERRORS = {
 export type QueueErrorCode = keyof typeof QUEUE_ERRORS;
 
 /** An error of a queue, as functions see it: `Queue <method> failed: <text> (<code>)`. Decide by `code`. */
-export class QueueError extends Error {
-  /** Not enumerable. */
-  declare readonly code: QueueErrorCode;
+export class QueueError extends NumericError<QueueErrorCode> {
   /** The status of an HTTP response for this error. Not enumerable. */
   declare readonly status: number;
 
   constructor(method: string, code: QueueErrorCode, text: string = QUEUE_ERRORS[code].text) {
-    super(`Queue ${method} failed: ${text} (${code})`);
-    Object.defineProperties(this, {
-      code: { value: code, configurable: true },
-      status: { value: QUEUE_ERRORS[code].status, configurable: true },
-    });
+    super(code, `Queue ${method} failed: ${text} (${code})`);
+    Object.defineProperty(this, 'status', { value: QUEUE_ERRORS[code].status, configurable: true });
   }
-}
-
-/** The code of an error of a queue; undefined for other errors. */
-export function queueErrorCode(error: unknown): QueueErrorCode | undefined {
-  return codeIn(QUEUE_ERRORS, error);
 }

@@ -3,11 +3,12 @@
 import { EdgeError } from '../../quotas/errors.js';
 import { objectOf, type Schema, union, wholeNumber } from '../../quotas/schema/schema.js';
 import { ServiceId } from '../../quotas/service-calls.js';
+import { lazyDirectory, openEngine } from '../account-engines.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
-import { errorRestorer } from '../numeric-code.js';
+import { errorRestorer, statusIn } from '../numeric-code.js';
 import type { QueueDirectory, QueueEngine } from './broker.js';
 import { QUEUE_CONTRACT } from './contract.js';
-import { QUEUE_ERRORS, QueueError, queueErrorCode } from './errors.js';
+import { QUEUE_ERRORS, QueueError } from './errors.js';
 import { type AccountQueue, hostQueue } from './host-queue.js';
 import { QUEUE_LIMITS } from './limits.js';
 import { queueService } from './service.js';
@@ -86,7 +87,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
       return directories.of(account);
     };
     return {
-      of: account => lazyDirectory(() => open(account)),
+      of: account => lazyDirectory(QUEUE_CONTRACT, () => open(account)),
       forget: account =>
         directories?.forget(
           account,
@@ -124,30 +125,14 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
     );
   },
   errorFrom: errorRestorer(QUEUE_ERRORS, code => new QueueError('', code)),
-  errorStatus(error) {
-    const code = queueErrorCode(error);
-    return code === undefined ? undefined : QUEUE_ERRORS[code].status;
-  },
+  errorStatus: error => statusIn(QUEUE_ERRORS, error),
 };
 
 function producerOf(config: string | QueueProducer): QueueProducer {
   return typeof config === 'string' ? { queue: config } : config;
 }
 
-async function engineOf(context: AccountContext<HostQueues>, name: string): Promise<QueueEngine> {
+function engineOf(context: AccountContext<HostQueues>, name: string): Promise<QueueEngine> {
   context.check?.();
-  const engine = await context.shared.of(context.account).open(name);
-  // It may be the queue of another account, which has the id by now.
-  context.check?.();
-  return engine;
-}
-
-function lazyDirectory(open: () => Promise<QueueDirectory>): QueueDirectory {
-  return {
-    open: async name => (await open()).open(name),
-    find: async name => (await open()).find(name),
-    create: async (name, settings) => (await open()).create(name, settings),
-    delete: async name => (await open()).delete(name),
-    list: async () => (await open()).list(),
-  };
+  return openEngine(context, queues => queues.open(name));
 }

@@ -1,4 +1,4 @@
-import { codeIn } from '../numeric-code.js';
+import { NumericError } from '../numeric-code.js';
 
 /** The numeric error codes of SQL databases, with their meaning and their HTTP status. A code never changes its meaning. */
 export const SQL_ERRORS = {
@@ -15,18 +15,8 @@ export const SQL_ERRORS = {
 export type SqlErrorCode = keyof typeof SQL_ERRORS;
 
 /** An error of a database that SQLite has no part in: an `Error` with the message `D1_ERROR: ...`. Decide by `code`. */
-export class SqlError extends Error {
-  /** Not enumerable. */
-  declare readonly code: SqlErrorCode;
-
+export class SqlError extends NumericError<SqlErrorCode> {
   constructor(code: SqlErrorCode, message: string) {
-    super(`D1_ERROR: ${message}`);
-    Object.defineProperty(this, 'code', { value: code, configurable: true });
+    super(code, `D1_ERROR: ${message}`);
   }
-}
-
-/** The HTTP status of an error of a database; undefined for other errors. */
-export function sqlErrorStatus(error: unknown): number | undefined {
-  const code = codeIn(SQL_ERRORS, error);
-  return code === undefined ? undefined : SQL_ERRORS[code].status;
 }

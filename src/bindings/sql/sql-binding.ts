@@ -2,12 +2,13 @@
 
 import { ServiceId } from '../../quotas/service-calls.js';
 import { checkLibrary } from '../../sqlite/library.js';
+import { lazyDirectory, openEngine } from '../account-engines.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
-import { errorRestorer } from '../numeric-code.js';
+import { errorRestorer, statusIn } from '../numeric-code.js';
 import type { Service } from '../service.js';
 import { SQL_CONTRACT } from './contract.js';
 import type { SqlDirectory, SqlEngine } from './engine.js';
-import { SQL_ERRORS, SqlError, sqlErrorStatus } from './errors.js';
+import { SQL_ERRORS, SqlError } from './errors.js';
 import { type AccountSqlDatabase, hostSql } from './host-sql.js';
 import { sqlService } from './service.js';
 import { endAccountDatabases, type SqlDirectories, sqlDirectoriesOf } from './store/sql-directory.js';
@@ -50,13 +51,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
       return directories.of(account);
     };
     return {
-      of: account => ({
-        open: async (name, bounds) => (await directoryOf(account)).open(name, bounds),
-        find: async name => (await directoryOf(account)).find(name),
-        create: async (name, bounds) => (await directoryOf(account)).create(name, bounds),
-        delete: async name => (await directoryOf(account)).delete(name),
-        list: async () => (await directoryOf(account)).list(),
-      }),
+      of: account => lazyDirectory(SQL_CONTRACT, () => directoryOf(account)),
       forget: account => void directories?.forget(account),
       close: async () => directories?.close(),
     };
@@ -70,7 +65,7 @@ export const sqlBinding: NamedBinding<string, HostDatabases, AccountSqlDatabase>
   client: (context, name) => hostSql(applicationService(context, name)),
   remote: { service: applicationService, client: hostSql },
   errorFrom: errorRestorer(SQL_ERRORS, code => new SqlError(code, '')),
-  errorStatus: sqlErrorStatus,
+  errorStatus: error => statusIn(SQL_ERRORS, error),
 };
 
 function applicationService(context: AccountContext<HostDatabases>, name: string): Service {
@@ -87,9 +82,6 @@ function opener(context: AccountContext<HostDatabases>, name: string): () => Pro
   return () => engineOf(context, name);
 }
 
-async function engineOf(context: AccountContext<HostDatabases>, name: string): Promise<SqlEngine> {
-  const engine = await context.shared.of(context.account).open(name, context.limits);
-  // It may be the database of another account, which has the id by now.
-  context.check?.();
-  return engine;
+function engineOf(context: AccountContext<HostDatabases>, name: string): Promise<SqlEngine> {
+  return openEngine(context, databases => databases.open(name, context.limits));
 }

@@ -29,7 +29,7 @@ export interface Creation {
   readonly check?: () => Promise<void>;
   /** The disk has room for the record. */
   readonly prepare?: () => Promise<void>;
-  /** What it adds to the stored sum of the account. @default nothing */
+  /** The change of the stored sum of the account. @default nothing */
   readonly change?: (sum: StoredAccounting) => SumChange;
 }
 
@@ -81,7 +81,7 @@ export class NamedRecords<Stored extends NamedRecord> {
     return JSON.parse(record.toString());
   }
 
-  /** Those of an account, or of all. Records may be written and removed between two of them. */
+  /** The records of an account, or of all accounts. The caller may write and remove records meanwhile. */
   async *all({ records }: StorageContext, account?: string, work?: CallWork): AsyncGenerator<Owned<Stored>> {
     const prefix = account === undefined ? this.#prefix : this.keyOf(account, '');
     const open = (gte: string) => records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work);

@@ -2,10 +2,11 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { methodOf } from '../../../src/bindings/binding.js';
-import { kvErrorStatus } from '../../../src/bindings/kv/errors.js';
+import { KV_ERRORS } from '../../../src/bindings/kv/errors.js';
 import { kvBinding } from '../../../src/bindings/kv/kv-binding.js';
 import { kvService } from '../../../src/bindings/kv/service.js';
 import { countStored } from '../../../src/bindings/kv/store/stored-namespaces.js';
+import { statusIn } from '../../../src/bindings/numeric-code.js';
 import type { ServiceBody, ServiceReply } from '../../../src/bindings/service.js';
 import { type CallWork, OWN_WORK } from '../../../src/quotas/host/call-work.js';
 import { temporaryDirectory } from '../bucket/stores.js';
@@ -57,7 +58,8 @@ contract('garbage is answered or refused, and never an internal error', async (t
       try {
         JSON.stringify((await call(store, method, sent, Buffer.from('v'))).head);
       } catch (error) {
-        const isMeant = kvErrorStatus(error) !== undefined || (error instanceof Error && error.name === 'TypeError');
+        const isMeant =
+          statusIn(KV_ERRORS, error) !== undefined || (error instanceof Error && error.name === 'TypeError');
         if (!isMeant) throw error;
       }
     }),

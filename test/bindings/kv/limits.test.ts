@@ -2,18 +2,19 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import { BUCKET_ERRORS } from '../../../src/bindings/bucket/errors.js';
-import { KV_ERRORS, kvErrorStatus } from '../../../src/bindings/kv/errors.js';
+import { KV_ERRORS } from '../../../src/bindings/kv/errors.js';
 import type { KvNamespace } from '../../../src/bindings/kv/types.js';
+import { statusIn } from '../../../src/bindings/numeric-code.js';
 import { streamOf } from '../bucket/stores.js';
 import { contract, START_SECONDS } from './stores.js';
 
 test('a code is that of one kind of error, with its status', t => {
   for (const [code, { status }] of Object.entries(KV_ERRORS)) {
     t.false(Object.hasOwn(BUCKET_ERRORS, code));
-    t.is(kvErrorStatus({ code: Number(code) }), status);
+    t.is(statusIn(KV_ERRORS, { code: Number(code) }), status);
   }
-  t.is(kvErrorStatus({ code: 10007 }), undefined);
-  t.is(kvErrorStatus(null), undefined);
+  t.is(statusIn(KV_ERRORS, { code: 10007 }), undefined);
+  t.is(statusIn(KV_ERRORS, null), undefined);
 });
 
 test('docs/kv.md has the table of error codes', async t => {
