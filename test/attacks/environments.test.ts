@@ -23,6 +23,7 @@ import {
   filtered,
   runIn,
   withDockerCapabilities,
+  withMaskedProc,
   withoutLandlock,
   withoutNamespaces,
 } from './native/environments.js';
@@ -116,6 +117,24 @@ const CASES: readonly Case[] = [
     expected: { landlock: true, seccomp: true, ownUser: false, separated: false, root: false, namespaces: false },
   },
   {
+    name: 'root in a container of Docker whose options allow namespaces',
+    declare: asRoot,
+    environment: () => ({ command: withDockerCapabilities() }),
+    expected: { root: true, landlock: true, seccomp: true, namespaces: true, ownUser: true, separated: true },
+  },
+  {
+    name: 'root in a container of Kubernetes without a profile, and with parts of /proc hidden',
+    declare: asRoot,
+    environment: () => withMaskedProc(withDockerCapabilities()),
+    expected: { landlock: true, seccomp: true, ownUser: true, separated: true, root: false, namespaces: false },
+  },
+  {
+    name: 'the restricted policy of OpenShift: a user without capabilities, behind the default profile',
+    declare: inDocker,
+    environment: () => filtered(dockerFilter(), [...asUser(1_000_660_000, 0), '--no-new-privs', '--bounding-set=-all']),
+    expected: { landlock: true, seccomp: true, ownUser: false, separated: false, root: false, namespaces: false },
+  },
+  {
     name: 'root without the right to make namespaces',
     declare: asRoot,
     environment: () => filtered(withoutNamespaces(), withDockerCapabilities()),
@@ -155,7 +174,7 @@ for (const { name, declare, environment, expected } of CASES) {
     const ran = await runIn<Ran>(environment(), './application.js');
     t.like(ran.printed, RAN);
     t.like(ran.printed?.sandbox, expected);
-    t.like(ran.printed?.sqlSandbox, { seccomp: true, landlock: true });
+    t.like(ran.printed?.sqlSandbox, { seccomp: true, landlock: true, separated: true });
   });
 }
 

@@ -42,7 +42,7 @@ function remedyFor(
   const refused = [
     failures.length === 0 ? 'the system does not allow it' : `the system does not allow it (${failures[0]})`,
     isRoot
-      ? `give the right to make namespaces (CAP_SYS_ADMIN; docker run --cap-add SYS_ADMIN), or ${USER_NAMESPACES}`
+      ? `give the right to make namespaces (CAP_SYS_ADMIN and CAP_NET_ADMIN), or ${USER_NAMESPACES}`
       : USER_NAMESPACES,
     CONTAINER,
   ].join('; ');
@@ -53,7 +53,7 @@ function remedyFor(
       if (confine === undefined) return confineProblem;
       return landlockAbi > 0
         ? `Node does not start behind it (${failures.at(-1) ?? 'for an unknown reason'})`
-        : 'the kernel has no Landlock (Linux 5.13 or newer, with "landlock" in its parameter lsm=), or a profile of the container refuses it (Docker 20.10.10 or newer allows it)';
+        : 'the kernel has no Landlock (Linux 5.13 or newer, with "landlock" in its parameter lsm=), or a profile of the container refuses it (Docker 20.10.18 or newer allows it)';
     case 'seccomp':
       if (process.arch !== 'x64' && process.arch !== 'arm64') return `there is no filter for ${process.arch}`;
       if (confine === undefined && bwrap === undefined)

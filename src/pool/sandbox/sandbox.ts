@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
 import { ownFolder } from '../package-paths.js';
+import { mayMakeNamespaces } from './capabilities.js';
 import { CELL_RULES } from './cell-rules.js';
 import { landlockAbi } from './confine.js';
 import { type Attempt, attempt, FILTER_FD_OF_ATTEMPT, findPrograms, isInstalled, type Programs } from './programs.js';
@@ -236,8 +237,9 @@ class Search {
   finish({ layers, ...rest }: Unfinished): Sandbox {
     const rules = this.#rules;
     const system = this.#system;
-    // Without root the host cannot give files away and read them afterwards, and without a root of its own another user does not reach them.
-    const canHaveUser = !rules.hasFolder || (system.isRoot && layers.root);
+    // Without root the host cannot give files away and read them afterwards. Another user reaches them in a root that the host makes, and not in one
+    // that the user makes.
+    const canHaveUser = !rules.hasFolder || (system.isRoot && layers.root && mayMakeNamespaces());
     const isDue = (layer: SandboxLayer): boolean => {
       if (layer === 'ownUser') return canHaveUser;
       // A second lock of the same door.

@@ -78,8 +78,8 @@ export async function* wallsFor(
     if (bare === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
     else {
       yield* maker.rootRoom(bare, []);
-      yield* maker.rootNamespaces(bare, []);
       yield* maker.ownUserRoom(bare);
+      yield* maker.rootNamespaces(bare, []);
       yield* maker.landlocked(bare);
     }
   } else if (programs.unshare !== undefined && programs.newuidmap !== undefined) {
@@ -126,29 +126,31 @@ class WallMaker {
   /** A root of its own and all namespaces, made by root, on the machine or in a namespace that `enter` creates: each cell gets its own user. */
   async *rootRoom(ids: IdRange, enter: readonly string[]): AsyncGenerator<Wall, void> {
     const { bwrap } = this.#programs;
-    const last = this.#last();
-    if (bwrap === undefined || last === undefined) return;
-    const files = await this.#files();
-    const room = files && (await this.#room(files, last));
-    if (files === undefined || room === undefined) return;
-    yield {
-      name: 'bwrap',
-      layers: ['root', 'namespaces', 'user', 'ownUser', ...last.layers],
-      ids,
-      filter: this.#filterOfBwrap(last),
-      isWrapped: true,
-      command: start => [
-        ...enter,
-        bwrap,
-        ...bwrapNamespaces(),
-        ...['--cap-drop', 'ALL', ...USER_CAPABILITIES.flatMap(name => ['--cap-add', name])],
-        ...(start.folder === undefined ? room : withFolder(room, start.folder)),
-        ...filterArguments(start.filterFd),
-        '--',
-        // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
-        ...last.command(start, files),
-      ],
-    };
+    const files = bwrap === undefined ? undefined : await this.#files();
+    if (bwrap === undefined || files === undefined) return;
+    // In a root of its own Landlock is a second lock, without which the root is still better than the next walls.
+    for (const last of this.#abi > 0 ? [this.#confine(), this.#confine(0)] : [this.#last()]) {
+      const room = last && (await this.#room(files, last));
+      if (last === undefined || room === undefined) continue;
+      yield {
+        name: 'bwrap',
+        layers: ['root', 'namespaces', 'user', 'ownUser', ...last.layers],
+        ids,
+        filter: this.#filterOfBwrap(last),
+        isWrapped: true,
+        command: start => [
+          ...enter,
+          bwrap,
+          ...bwrapNamespaces(),
+          ...['--cap-drop', 'ALL', ...USER_CAPABILITIES.flatMap(name => ['--cap-add', name])],
+          ...(start.folder === undefined ? room : withFolder(room, start.folder)),
+          ...filterArguments(start.filterFd),
+          '--',
+          // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
+          ...last.command(start, files),
+        ],
+      };
+    }
   }
 
   /** The same namespaces without a root of its own. */
@@ -193,27 +195,28 @@ class WallMaker {
   /** For an ordinary user: a user namespace in which the cell has the same number as the application. */
   async *userRoom(): AsyncGenerator<Wall, void> {
     const { bwrap } = this.#programs;
-    if (bwrap === undefined) return;
-    const last = this.#abi > 0 ? this.#confine() : undefined;
-    const files = await this.#files();
-    const room = files && (await this.#room(files, last));
-    if (files === undefined || room === undefined) return;
-    yield {
-      name: 'bwrap',
-      layers: ['root', 'namespaces', 'user', ...(last?.layers ?? [])],
-      ids: undefined,
-      filter: this.#filterOfBwrap(last),
-      isWrapped: true,
-      command: start => [
-        bwrap,
-        ...['--unshare-user', '--disable-userns'],
-        ...bwrapNamespaces(),
-        ...(start.folder === undefined ? room : withFolder(room, start.folder)),
-        ...filterArguments(start.filterFd),
-        '--',
-        ...(last?.command({ ...start, id: undefined }, files) ?? []),
-      ],
-    };
+    const files = bwrap === undefined ? undefined : await this.#files();
+    if (bwrap === undefined || files === undefined) return;
+    for (const last of this.#abi > 0 ? [this.#confine(), undefined] : [undefined]) {
+      const room = await this.#room(files, last);
+      if (room === undefined) continue;
+      yield {
+        name: 'bwrap',
+        layers: ['root', 'namespaces', 'user', ...(last?.layers ?? [])],
+        ids: undefined,
+        filter: this.#filterOfBwrap(last),
+        isWrapped: true,
+        command: start => [
+          bwrap,
+          ...['--unshare-user', '--disable-userns'],
+          ...bwrapNamespaces(),
+          ...(start.folder === undefined ? room : withFolder(room, start.folder)),
+          ...filterArguments(start.filterFd),
+          '--',
+          ...(last?.command({ ...start, id: undefined }, files) ?? []),
+        ],
+      };
+    }
   }
 
   async *userNamespaces(): AsyncGenerator<Wall, void> {

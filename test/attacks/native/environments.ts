@@ -9,7 +9,7 @@ import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import type { SandboxState } from '../../../src/pool/sandbox/state.js';
 import { DOCKER_CAPABILITIES } from './docker-profile.js';
 
-const { bwrap, setpriv } = findPrograms();
+const { bwrap, setpriv, unshare } = findPrograms();
 /** The descriptor behind standard error. */
 const FILTER_FD = 3;
 
@@ -57,6 +57,12 @@ export function runIn<T>(
 /** A filter around a program that has all rights of root. The mounts of this machine stay as they are. */
 export function filtered(filter: Buffer, then: readonly string[] = []): Environment {
   return { command: [bwrap ?? '', '--dev-bind', '/', '/', '--seccomp', String(FILTER_FD), '--', ...then], filter };
+}
+
+/** /proc with a part that is hidden, as container runtimes leave it: nothing inside may mount another one. */
+export function withMaskedProc(then: readonly string[]): Environment {
+  const mask = 'mount --bind /dev/null /proc/cmdline && exec "$@"';
+  return { command: [unshare ?? '', '--mount', '/bin/sh', '-c', mask, 'sh', ...then] };
 }
 
 /** The words that start a program as a user, without capabilities. */

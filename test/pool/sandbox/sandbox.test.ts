@@ -176,6 +176,26 @@ onLinux('a disk on which programs start slowly costs no layer', async t => {
   t.deepEqual(slow.state, (await probe(all)).state);
 });
 
+onLinux('cells keep a root of their own where Node does not start with Landlock in it', async t => {
+  const all = findPrograms();
+  const { state } = await probe(all);
+  if (all.bwrap === undefined || !state.root || !state.landlock) return t.pass('no bubblewrap or no Landlock');
+  const bwrap = join(installation(t), 'bwrap');
+  const refuse = 'for word; do [ "$word" != --landlock ] || exit 1; done';
+  writeFileSync(bwrap, `#!/bin/sh\n${refuse}\nexec ${all.bwrap} "$@"\n`, { mode: 0o755 });
+  const without = await probe({ ...all, bwrap });
+  const { missing, separation, separated } = state;
+  t.like(without.state, {
+    root: true,
+    landlock: false,
+    landlockAbi: 0,
+    ownUser: state.ownUser,
+    seccomp: state.seccomp,
+  });
+  t.deepEqual(without.state.missing, missing, 'a second lock of the same door');
+  t.like(without.state, { separation, separated });
+});
+
 onLinux('programs of busybox are no programs for walls, and what is missing says what to install', async t => {
   const folder = installation(t);
   writeFileSync(join(folder, 'busybox'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });

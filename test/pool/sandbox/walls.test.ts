@@ -127,6 +127,22 @@ onLinux('where users of their own cannot start Node, Landlock and the filter com
   );
 });
 
+onLinux('a root of its own without Landlock comes before Landlock without such a root', async t => {
+  const { bwrap, confine } = findPrograms();
+  if (bwrap === undefined || confine === undefined) return t.pass('there is no bubblewrap or no launcher here');
+  const programs = { ...NO_PROGRAMS, bwrap, confine };
+  for (const isRoot of [true, false]) {
+    const found = (await walls(isRoot, programs)).map(({ layers }) => layers);
+    const [first = [], second] = found;
+    t.true(first.includes('root') && first.includes('landlock'));
+    t.deepEqual(
+      second,
+      first.filter(layer => layer !== 'landlock'),
+    );
+    t.false(found.slice(2).some(layers => layers.includes('root') && layers.includes('ownUser')));
+  }
+});
+
 onLinux('a setpriv that knows Landlock stands in for the launcher, and one that does not is as before', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'edgehost-setpriv-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
