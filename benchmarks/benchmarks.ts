@@ -19,6 +19,7 @@ import { objectAlarms } from './suites/object-alarms.js';
 import { objects } from './suites/objects.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
+import { sandbox } from './suites/sandbox.js';
 import { services } from './suites/services.js';
 import { servicesProcess } from './suites/services-process.js';
 import { slowReaders } from './suites/slow-readers.js';
@@ -32,6 +33,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   dispatch,
   http,
   coldStart,
+  sandbox,
   memory,
   cpu,
   buckets,

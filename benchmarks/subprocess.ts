@@ -1,6 +1,7 @@
 /** Programs of the harness in processes of their own: servers that are measured and the load that measures them. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import type { BenchmarkContext } from './benchmark.js';
 
@@ -24,6 +25,14 @@ export class ServerEnded extends Error {
   }
 }
 
+/** A program that starts the server with fewer rights. */
+export interface ServerWrapper {
+  /** The words before Node's. */
+  readonly command: readonly string[];
+  /** A file that it reads as descriptor 3. */
+  readonly descriptor?: number;
+}
+
 /**
  * Starts `servers/<program>.js`, which sends `{ port, children }` when it listens and ends when it is disconnected. It is stopped with
  * the benchmark at the latest.
@@ -33,10 +42,12 @@ export async function startServer(
   program: string,
   args: readonly string[] = [],
   execArgv: readonly string[] = [],
+  { command: [wrapper, ...words] = [], descriptor }: ServerWrapper = { command: [] },
 ): Promise<RunningServer> {
   const child = fork(fileURLToPath(new URL(`./servers/${program}.js`, import.meta.url)), args, {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: [...execArgv],
+    stdio: ['ignore', 'ignore', 'inherit', descriptor ?? 'ignore', 'ipc'],
+    execPath: wrapper ?? process.execPath,
+    execArgv: wrapper === undefined ? [...execArgv] : [...words, process.execPath, ...execArgv],
   });
   const stop = (): Promise<void> => end(child);
   context.defer(stop);

@@ -1,6 +1,5 @@
 /** A cell as a supervised child process: it has inherited socket pairs, and no environment, no files and nothing else of the application. */
 import { Socket } from 'node:net';
-import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transports/transport.js';
@@ -8,6 +7,7 @@ import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from '../control.js';
 import type { Launcher } from '../launcher/launcher.js';
+import { NODE_PATH } from '../node-path.js';
 import { descendantsOf } from '../processes/process-tree.js';
 import { cellFlags, isolateFlags } from '../sandbox/cell-flags.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
@@ -404,7 +404,7 @@ export class ProcessCell implements Cell {
 
 function cellProgram(): CellProgram {
   const main = fileURLToPath(new URL('../cell/cell-main.bundle.cjs', import.meta.url));
-  return { command: process.execPath, args: [...cellFlags(), main] };
+  return { command: NODE_PATH, args: [...cellFlags(), main] };
 }
 
 /**

@@ -9,6 +9,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { PRIVATE_DIRECTORY_MODE } from '../../storage/files/private-directory.js';
 import type { ProcessHome, ProcessWalls, WalledProcess } from '../../storage/process-walls.js';
+import { NODE_PATH } from '../node-path.js';
 import { canRaisePriority } from '../processes/tree-priority.js';
 import { ENGINE_RULES } from './engine-rules.js';
 import { type Sandbox, type SandboxOption, sandboxFor } from './sandbox.js';
@@ -89,7 +90,7 @@ export class EngineWalls implements ProcessWalls {
     try {
       mkdirSync(home.folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE });
       give(home.folder, user.id);
-      const command = [process.execPath, ...flags, program];
+      const command = [NODE_PATH, ...flags, program];
       const inmate = spawnBehind(sandbox, command, stdio, { id: user.id, folder: home.folder });
       const { child } = inmate;
       let isCounted = true;

@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { NODE_PATH } from '../node-path.js';
 import { CELL_LIBRARIES, type Library, ownFolder, packageFiles } from '../package-paths.js';
 import type { LandlockRules } from './confine.js';
 import { interpreterOf, librariesBy, sharedLibraries } from './shared-libraries.js';
@@ -24,10 +25,10 @@ export interface RoomFiles {
 /** Rejects when a file cannot be found. */
 export async function roomFiles(wanted: readonly Library[] = CELL_LIBRARIES): Promise<RoomFiles> {
   const { paths, links } = packageFiles(wanted);
-  const libraries = await Promise.all([sharedLibraries(process.execPath), librariesOfAddons(paths)]);
-  const loader = interpreterOf(process.execPath);
+  const libraries = await Promise.all([sharedLibraries(NODE_PATH), librariesOfAddons(paths)]);
+  const loader = interpreterOf(NODE_PATH);
   return {
-    executables: [process.execPath, ...(loader === undefined ? [] : [loader])],
+    executables: [NODE_PATH, ...(loader === undefined ? [] : [loader])],
     others: [...new Set([...libraries.flat(), ...builtinsOnDisk(), ...paths])].filter(path => path !== loader),
     links,
   };
@@ -63,8 +64,8 @@ export function roomArguments({ executables, others, links }: RoomFiles): readon
 export function landlockRules({ executables, others }: RoomFiles, folder: string | undefined): LandlockRules {
   return {
     execute: executables,
-    // `self` is the process that adds the rule, which becomes the cell: of other processes nothing is opened.
-    read: [...others, ...DEVICES, `${PROC}/self`],
+    // `self` is the process that adds the rule, which becomes the cell: of other processes nothing is opened. It is missing where /proc is hidden.
+    read: [...others, ...DEVICES, ...(existsSync(`${PROC}/self`) ? [`${PROC}/self`] : [])],
     write: folder === undefined ? [] : [folder],
   };
 }
@@ -80,7 +81,7 @@ const READ_ONLY = '--remount-ro';
 
 /** The libraries that native addons in these folders need for this Node and machine. One for another C library needs files that are not there. */
 async function librariesOfAddons(folders: readonly string[]): Promise<readonly string[]> {
-  const interpreter = interpreterOf(process.execPath);
+  const interpreter = interpreterOf(NODE_PATH);
   if (interpreter === undefined) return [];
   const places = folders.flatMap(folder => [
     join(folder, 'prebuilds', `${process.platform}-${process.arch}`),

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
+import { NODE_PATH } from '../node-path.js';
 import { ownFolder } from '../package-paths.js';
 import { mayMakeNamespaces } from './capabilities.js';
 import { CELL_RULES } from './cell-rules.js';
@@ -218,7 +219,7 @@ class Search {
     const folder = this.#rules.hasFolder ? mkdtempSync(join(tmpdir(), 'edgehost-probe-')) : undefined;
     try {
       if (folder !== undefined && id !== undefined) chownSync(folder, id, id);
-      const node = [process.execPath, ...args, ...(folder === undefined ? [] : [folder])];
+      const node = [NODE_PATH, ...args, ...(folder === undefined ? [] : [folder])];
       const place = { id, folder, descriptors: FILTER_FD_OF_ATTEMPT, filterFd: filter && FILTER_FD_OF_ATTEMPT };
       const tryOnce = (): Promise<Attempt> =>
         attempt([...command(place), ...node], { cwd: ownFolder(), timeoutMs: this.#timeoutMs, filter });

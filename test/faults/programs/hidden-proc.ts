@@ -24,6 +24,7 @@ const found = {
   hoard: await codeOf(slow, '/hoard'),
   after: [await codeOf(quick, '/'), await codeOf(slow, '/')],
   missing: host.health().watch?.missing,
+  landlock: host.health().sandbox?.landlock,
   warnings,
 };
 await host.close();
