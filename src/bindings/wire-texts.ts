@@ -35,6 +35,11 @@ export function textsApart(texts: WireTexts): readonly string[] | undefined {
   return start === text.length ? all : undefined;
 }
 
+/** @returns the error of a list whose parts do not fit each other */
+export function malformedList(): TypeError {
+  return new TypeError('list: the answer of the host is malformed, its columns or texts are not as long as it says');
+}
+
 function isList(texts: WireTexts): texts is readonly string[] {
   return isArray(texts);
 }

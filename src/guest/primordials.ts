@@ -117,6 +117,14 @@ export function getterOf<T>(prototype: object, name: PropertyKey): (self: unknow
   return uncurry(Object.getOwnPropertyDescriptor(prototype, name)?.get as () => T); // every caller names an accessor
 }
 
+export const dateGetTime = uncurry(Date.prototype.getTime) as (self: unknown) => number;
+export const regExpSource = getterOf<string>(RegExp.prototype, 'source');
+export const regExpFlags = getterOf<string>(RegExp.prototype, 'flags');
+export const booleanValueOf = uncurry(Boolean.prototype.valueOf) as (self: unknown) => boolean;
+export const numberValueOf = uncurry(Number.prototype.valueOf) as (self: unknown) => number;
+export const stringValueOf = uncurry(String.prototype.valueOf) as (self: unknown) => string;
+export const bigintValueOf = uncurry(BigInt.prototype.valueOf) as (self: unknown) => bigint;
+
 const TypedArrayPrototype: object = Reflect.getPrototypeOf(Uint8Array.prototype) ?? {};
 export const ArrayBufferCtor = ArrayBuffer;
 export const DataViewCtor = DataView;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceBody } from '../bindings/service.js';
 import { guarded } from '../quotas/guarded.js';
-import { followsAmbiguousFraming } from '../quotas/requests/ambiguous-framing.js';
 import {
   checkWhole,
   cutOff,
@@ -10,9 +9,8 @@ import {
   isClosed,
   isDelivered,
   onClosed,
-  refuseRest,
 } from '../quotas/requests/both-protocols.js';
-import { closeWithConnection } from '../quotas/requests/pipelined-responses.js';
+import { type EndpointListener, endpointListener, readAway, targetOf } from '../quotas/requests/endpoint-listener.js';
 import type { S3RawRequest, S3RawResponse } from './wire/request.js';
 
 /** The endpoint for node:http, the exact one: it sees the request target and the headers exactly as sent. */
@@ -32,15 +30,8 @@ export interface S3ListenerOptions {
 export function createListener(
   handle: (request: S3RawRequest) => Promise<S3RawResponse>,
   options: S3ListenerOptions,
-): (request: IncomingMessage, response: ServerResponse) => void {
-  return (request, response) => {
-    if (followsAmbiguousFraming(request, response)) return;
-    closeWithConnection(request, response);
-    serve(handle, request, response, options).catch(() => {
-      // The status is sent or the client is gone: a cut connection is the only way left to say that the body failed.
-      cutOff(response);
-    });
-  };
+): EndpointListener {
+  return endpointListener((request, response) => serve(handle, request, response, options));
 }
 
 async function serve(
@@ -79,12 +70,6 @@ async function serve(
       await answer.body[Symbol.asyncIterator]().return?.();
   }
   if (!request.readableEnded) drain(request);
-}
-
-/** Routers such as express cut the mount path off `url` and keep the original in `originalUrl`. */
-function targetOf(request: IncomingMessage): string {
-  const original = 'originalUrl' in request ? request.originalUrl : undefined;
-  return typeof original === 'string' ? original : (request.url ?? '/');
 }
 
 function headersOf(request: IncomingMessage): readonly string[] {
@@ -140,14 +125,7 @@ function isTaken(response: ServerResponse, stalledMs: number): Promise<boolean> 
 }
 
 function drain(request: IncomingMessage): void {
-  let bytes = 0;
-  request.on(
-    'data',
-    guarded((chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > DRAIN_BYTES) refuseRest(request);
-    }),
-  );
+  readAway(request, DRAIN_BYTES);
   request.on('error', () => {});
   request.resume();
 }

@@ -2,8 +2,8 @@
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { type Schema, text } from '../../quotas/schema/schema.js';
 import type { StoredAccounting, SumChange } from '../../storage/accounts/account-sum.js';
-import { freshPages } from '../../storage/records/fresh-pages.js';
-import { afterPrefix, type LevelOperation } from '../../storage/records/level-database.js';
+import { deletion, recordPages } from '../../storage/records/fresh-pages.js';
+import type { LevelOperation } from '../../storage/records/level-database.js';
 import type { StorageContext } from '../../storage/storage-context.js';
 import { commitChange } from './commit-change.js';
 
@@ -33,8 +33,6 @@ export interface Creation {
   readonly change?: (sum: StoredAccounting) => SumChange;
 }
 
-/** So small that the calls of other accounts come in between. */
-const PAGE = 100;
 const NOTHING = { bytes: 0, objects: 0 };
 
 /** The names that a thing can have. */
@@ -84,8 +82,7 @@ export class NamedRecords<Stored extends NamedRecord> {
   /** The records of an account, or of all accounts. The caller may write and remove records meanwhile. */
   async *all({ records }: StorageContext, account?: string, work?: CallWork): AsyncGenerator<Owned<Stored>> {
     const prefix = account === undefined ? this.#prefix : this.keyOf(account, '');
-    const open = (gte: string) => records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work);
-    for await (const page of freshPages(prefix, PAGE, open, ([key]) => key)) {
+    for await (const page of recordPages(records, prefix, work)) {
       for (const [key, record] of page) {
         const [owner = '', name = ''] = key.slice(this.#prefix.length).split('/');
         yield { ...this.parse(record), account: decodeURIComponent(owner), name };
@@ -149,6 +146,6 @@ export class NamedRecords<Stored extends NamedRecord> {
     removal: (removed: Owned<Stored>) => LevelOperation,
   ): Promise<void> {
     for await (const one of this.all(storage, account))
-      await storage.records.commit([removal(one), { type: 'del', key: this.keyOf(account, one.name) }]);
+      await storage.records.commit([removal(one), deletion(this.keyOf(account, one.name))]);
   }
 }

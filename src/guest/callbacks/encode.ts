@@ -14,6 +14,7 @@ import { MAX_CALL_BYTES } from '../../bindings/function/wire.ts';
 import { brandOf, isError } from '../brands.ts';
 import {
   arrayPush,
+  dateGetTime,
   getOwnPropertyDescriptor,
   hasOwn,
   isArray,
@@ -300,4 +301,3 @@ function encodeStream(state: State, stream: ReadableStream): unknown {
 }
 
 const bigintToString = uncurry(BigInt.prototype.toString) as (self: bigint, radix: number) => string;
-const dateGetTime = uncurry(Date.prototype.getTime) as (self: unknown) => number;

@@ -1,6 +1,14 @@
 /** Regular expressions and boxed primitives, which are passed between functions and stored: the application does not get them. */
 import { brandOf } from '../brands.ts';
-import { getterOf, ObjectCtor, uncurry } from '../primordials.ts';
+import {
+  bigintValueOf,
+  booleanValueOf,
+  numberValueOf,
+  ObjectCtor,
+  regExpFlags,
+  regExpSource,
+  stringValueOf,
+} from '../primordials.ts';
 
 /** An array with a tag, undefined for every other object. */
 export function encodeWrapped(value: object, inner: (value: unknown) => unknown): unknown {
@@ -33,9 +41,3 @@ export function decodeWrapped(list: readonly unknown[], inner: (json: unknown) =
 }
 
 const RegExpCtor = RegExp;
-const regExpSource = getterOf<string>(RegExp.prototype, 'source');
-const regExpFlags = getterOf<string>(RegExp.prototype, 'flags');
-const booleanValueOf = uncurry(Boolean.prototype.valueOf) as (self: unknown) => boolean;
-const numberValueOf = uncurry(Number.prototype.valueOf) as (self: unknown) => number;
-const stringValueOf = uncurry(String.prototype.valueOf) as (self: unknown) => string;
-const bigintValueOf = uncurry(BigInt.prototype.valueOf) as (self: unknown) => bigint;

@@ -5,16 +5,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { guarded } from '../../quotas/guarded.js';
-import { followsAmbiguousFraming } from '../../quotas/requests/ambiguous-framing.js';
+import { checkWhole, endsWithHead, fieldsOf, onClosed, refuseRest } from '../../quotas/requests/both-protocols.js';
 import {
-  checkWhole,
-  cutOff,
-  endsWithHead,
-  fieldsOf,
-  onClosed,
-  refuseRest,
-} from '../../quotas/requests/both-protocols.js';
-import { closeWithConnection } from '../../quotas/requests/pipelined-responses.js';
+  type EndpointListener,
+  endpointListener,
+  readAway,
+  targetOf,
+} from '../../quotas/requests/endpoint-listener.js';
 import { ApiError, envelopeResponse, failure } from './envelope.js';
 
 type FetchHandler = (request: Request, info: { readonly clientAddress?: string }) => Promise<Response>;
@@ -23,15 +20,8 @@ type FetchHandler = (request: Request, info: { readonly clientAddress?: string }
 const LINGER_MS = 1000;
 const LINGER_BYTES = 1024 ** 2;
 
-export function nodeListener(fetch: FetchHandler): (request: IncomingMessage, response: ServerResponse) => void {
-  return (incoming, outgoing) => {
-    if (followsAmbiguousFraming(incoming, outgoing)) return;
-    closeWithConnection(incoming, outgoing);
-    void answer(fetch, incoming, outgoing).catch(() => {
-      // The client is gone, or the response broke off, so no error can be sent.
-      cutOff(outgoing);
-    });
-  };
+export function nodeListener(fetch: FetchHandler): EndpointListener {
+  return endpointListener((incoming, outgoing) => answer(fetch, incoming, outgoing));
 }
 
 async function answer(fetch: FetchHandler, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -66,10 +56,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | Ap
     const fields = fieldsOf(incoming);
     for (let at = 0; at + 1 < fields.length; at += 2) headers.append(fields[at] ?? '', fields[at + 1] ?? '');
     const method = incoming.method ?? 'GET';
-    // The URL that the client requested. A framework may have removed its mount path from `url`, but basePath includes it.
-    const original =
-      'originalUrl' in incoming && typeof incoming.originalUrl === 'string' ? incoming.originalUrl : undefined;
-    const url = new URL(original ?? incoming.url ?? '/', `http://${headers.get('host') ?? 'localhost'}`);
+    const url = new URL(targetOf(incoming), `http://${headers.get('host') ?? 'localhost'}`);
     if (method === 'GET' || method === 'HEAD') return new Request(url, { method, headers, signal });
     return new Request(url, { method, headers, signal, body: bodyOf(incoming), duplex: 'half' });
   } catch (error) {
@@ -100,14 +87,7 @@ function bodyOf(incoming: IncomingMessage): globalThis.ReadableStream<Uint8Array
 /** Ends the connection, or the stream of HTTP/2, after the answer, once the sender has had a moment to read it. */
 function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
   if (incoming.httpVersionMajor < 2) outgoing.setHeader('connection', 'close');
-  let bytes = 0;
-  incoming.on(
-    'data',
-    guarded((chunk: Buffer) => {
-      bytes += chunk.byteLength;
-      if (bytes > LINGER_BYTES) refuseRest(incoming);
-    }),
-  );
+  readAway(incoming, LINGER_BYTES);
   const timer = setTimeout(
     guarded(() => refuseRest(incoming)),
     LINGER_MS,

@@ -1,4 +1,4 @@
-import { textsApart } from '../../wire-texts.js';
+import { malformedList, textsApart } from '../../wire-texts.js';
 import type { WireColumns, WireObject } from './calls.js';
 import { ClientObject } from './client-object.js';
 
@@ -9,7 +9,7 @@ const { assign } = Object;
 export function listedObjects(columns: WireColumns): ClientObject[] {
   const { version, size, etag, uploaded, httpMetadata, customMetadata, rare } = columns;
   const key = textsApart(columns.key);
-  if (key === undefined) throw malformed();
+  if (key === undefined) throw malformedList();
   const count = key.length;
   checkLength(version, count);
   checkLength(size, count);
@@ -38,14 +38,10 @@ export function listedObjects(columns: WireColumns): ClientObject[] {
     }
     objects[at] = new ClientObject(object);
   }
-  if (rareAt < rare.length) throw malformed();
+  if (rareAt < rare.length) throw malformedList();
   return objects;
 }
 
 function checkLength(column: readonly unknown[] | undefined, count: number): void {
-  if (column !== undefined && column.length !== count) throw malformed();
-}
-
-function malformed(): TypeError {
-  return new TypeError('list: the answer of the host is malformed, its columns or texts are not as long as it says');
+  if (column !== undefined && column.length !== count) throw malformedList();
 }

@@ -1,6 +1,7 @@
+import { OWN_WORK } from '../../../quotas/host/call-work.js';
 import { countRecord } from '../../../storage/records/counts.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
-import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { keyPages, removeBelow } from '../../../storage/records/fresh-pages.js';
+import type { LevelOperation } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { RecordStore } from '../../../storage/records/record-store.js';
 import { bucketKeys } from './bucket-keys.js';
@@ -12,12 +13,12 @@ const BATCH = { operations: 1000, characters: 2 ** 20 } as const;
 
 /** Rebuilds the index of all buckets from the keys of their objects. It can be repeated when it was interrupted. Nothing else may write at the same time. */
 export async function rebuildIndexes(records: RecordStore): Promise<void> {
-  await removeRecords(records, bucketKeys.listingIndexes());
+  await removeBelow(records, bucketKeys.listingIndexes(), { size: PAGE });
   const batch = new Batch(records);
   const objects = bucketKeys.allObjects();
   /** The groups of the previous key, with the number of their keys so far. */
   let groups: CountedGroup[] = [];
-  for await (const page of keyPages(records, objects)) {
+  for await (const page of keyPages(records, objects, OWN_WORK, PAGE)) {
     for (const objectKey of page) {
       const idEnd = objectKey.indexOf('/');
       const bucketId = objectKey.slice(objects.length, idEnd);
@@ -38,22 +39,7 @@ export async function rebuildIndexes(records: RecordStore): Promise<void> {
 
 /** Removes the index of a bucket without objects, which should be empty. */
 export function removeIndex(records: RecordStore, bucketId: string): Promise<void> {
-  return removeRecords(records, bucketKeys.listingIndex(bucketId));
-}
-
-async function removeRecords(records: RecordStore, prefix: string): Promise<void> {
-  for await (const page of keyPages(records, prefix)) {
-    await records.commit(page.map(key => ({ type: 'del', key })));
-  }
-}
-
-function keyPages(records: RecordStore, prefix: string): AsyncGenerator<string[]> {
-  return freshPages(
-    prefix,
-    PAGE,
-    gte => records.keys({ gte, lt: afterPrefix(prefix) }),
-    key => key,
-  );
+  return removeBelow(records, bucketKeys.listingIndex(bucketId), { size: PAGE });
 }
 
 interface CountedGroup {

@@ -5,8 +5,8 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { UNCOUNTED } from '../../../storage/accounts/account-sum.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
-import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { deletion, keyPages, recordPages } from '../../../storage/records/fresh-pages.js';
+import type { LevelOperation } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { BUCKET_LIMITS } from '../limits.js';
@@ -15,9 +15,6 @@ import { decodeObject } from './object-codec.js';
 import { removeIndex } from './rebuild-index.js';
 import { BUCKETS } from './stored-buckets.js';
 import { MultipartUploads } from './uploads/multipart-uploads.js';
-
-/** So small that the calls of other accounts come in between. */
-const PAGE = 100;
 
 /** An account of this id has no buckets when it resolves. */
 export function detachBuckets(storage: StorageContext, account: string): Promise<void> {
@@ -29,8 +26,8 @@ export async function clearRemovedBuckets(storage: StorageContext, check: () => 
   // In the queues of the storage it takes turns with accounts as one of them.
   const work: CallWork = { ...OWN_WORK, owner: {} };
   const prefix = bucketKeys.removedBuckets();
-  for await (const page of pages(storage, prefix, work)) {
-    for (const [key] of page) {
+  for await (const page of keyPages(storage.records, prefix, work)) {
+    for (const key of page) {
       const id = key.slice(prefix.length);
       await clearObjects(storage, id, work, check);
       check();
@@ -42,14 +39,14 @@ export async function clearRemovedBuckets(storage: StorageContext, check: () => 
         sum: UNCOUNTED,
       }).clear(check);
       await removeIndex(storage.records, id);
-      await storage.records.commit([{ type: 'del', key }], work);
+      await storage.records.commit([deletion(key)], work);
     }
   }
 }
 
 async function clearObjects(storage: StorageContext, id: string, work: CallWork, check: () => void): Promise<void> {
   const { records, collector } = storage;
-  for await (const page of pages(storage, bucketKeys.objects(id), work)) {
+  for await (const page of recordPages(records, bucketKeys.objects(id), work)) {
     check();
     const operations: LevelOperation[] = [];
     const dropped: BlobRef[] = [];
@@ -63,13 +60,4 @@ async function clearObjects(storage: StorageContext, id: string, work: CallWork,
     await records.commit(operations, work);
     for (const blob of dropped) collector.afterCommit(blob, work);
   }
-}
-
-function pages({ records }: StorageContext, prefix: string, work: CallWork): AsyncGenerator<[string, Buffer][]> {
-  return freshPages(
-    prefix,
-    PAGE,
-    gte => records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work),
-    ([key]) => key,
-  );
 }

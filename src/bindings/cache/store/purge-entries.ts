@@ -1,7 +1,6 @@
 /** Removes the entries that a purge names. */
 import type { CallWork } from '../../../quotas/host/call-work.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
-import { afterPrefix } from '../../../storage/records/level-database.js';
+import { keyPages } from '../../../storage/records/fresh-pages.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { CachePurge } from '../engine.js';
 import { cacheKeys, hashOf, withoutScheme } from './cache-keys.js';
@@ -17,13 +16,7 @@ export async function purgeEntries(
 ): Promise<number> {
   let purged = 0;
   const remove = async (prefix: string, isGone: (head: EntryHead) => boolean): Promise<void> => {
-    const pages = freshPages(
-      prefix,
-      BATCH,
-      gte => storage.records.keys({ gte, lt: afterPrefix(prefix) }, undefined, work),
-      key => key,
-    );
-    for await (const page of pages) {
+    for await (const page of keyPages(storage.records, prefix, work, BATCH)) {
       const gone = await entries.remove(page.map(hashOf), isGone, work);
       purged += gone.filter(({ status }) => status !== 0).length;
     }

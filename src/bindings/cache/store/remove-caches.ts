@@ -1,15 +1,12 @@
 /** The caches of accounts that were removed, or of which everything was purged: nothing finds them, and their records go page by page. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { BlobRef } from '../../../storage/blobs/blob-ref.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
-import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { deletion, keyPages, recordPages, removeBelow } from '../../../storage/records/fresh-pages.js';
+import type { LevelOperation } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { cacheKeys, hashOf } from './cache-keys.js';
 import { decodeEntry } from './entry-codec.js';
-
-/** So small that the calls of accounts come in between. */
-const PAGE = 100;
 
 /** An account of this id has no caches when it resolves. */
 export async function detachCaches({ records }: StorageContext, account: string): Promise<void> {
@@ -41,40 +38,21 @@ async function clearAll(storage: StorageContext, check: () => void): Promise<voi
   // In the queues of the storage it takes turns with accounts as one of them.
   const work: CallWork = { ...OWN_WORK, owner: {} };
   const prefix = cacheKeys.allRemoved();
-  for await (const page of keyPages(storage, prefix, work)) {
+  for await (const page of keyPages(storage.records, prefix, work)) {
     for (const key of page) {
       const store = key.slice(prefix.length);
       await clearEntries(storage, store, work, check);
       for (const range of [cacheKeys.orders, cacheKeys.uses, cacheKeys.urls, cacheKeys.tags]) {
-        for await (const keys of keyPages(storage, range(store), work)) {
-          check();
-          await storage.records.commit(
-            keys.map(each => ({ type: 'del', key: each })),
-            work,
-          );
-        }
+        await removeBelow(storage.records, range(store), { work, check });
       }
-      await storage.records.commit(
-        [
-          { type: 'del', key },
-          { type: 'del', key: cacheKeys.sum(store) },
-        ],
-        work,
-      );
+      await storage.records.commit([deletion(key), deletion(cacheKeys.sum(store))], work);
     }
   }
 }
 
 async function clearEntries(storage: StorageContext, store: string, work: CallWork, check: () => void): Promise<void> {
   const { records, collector } = storage;
-  const prefix = cacheKeys.entries(store);
-  const pages = freshPages(
-    prefix,
-    PAGE,
-    gte => records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work),
-    ([key]) => key,
-  );
-  for await (const page of pages) {
+  for await (const page of recordPages(records, cacheKeys.entries(store), work)) {
     check();
     const operations: LevelOperation[] = [];
     const dropped: BlobRef[] = [];
@@ -90,19 +68,10 @@ async function clearEntries(storage: StorageContext, store: string, work: CallWo
   }
 }
 
-function keyPages({ records }: StorageContext, prefix: string, work: CallWork): AsyncGenerator<string[], void> {
-  return freshPages(
-    prefix,
-    PAGE,
-    gte => records.keys({ gte, lt: afterPrefix(prefix) }, undefined, work),
-    key => key,
-  );
-}
-
 /** Everything of all accounts, after a repair: a lost response is fetched again. */
 export async function clearAllCaches(storage: StorageContext): Promise<void> {
   const prefix = cacheKeys.stores();
-  for await (const page of keyPages(storage, prefix, OWN_WORK)) {
+  for await (const page of keyPages(storage.records, prefix, OWN_WORK)) {
     for (const key of page) await detachCaches(storage, decodeURIComponent(key.slice(prefix.length)));
   }
   await clearRemovedCaches(storage, () => {});

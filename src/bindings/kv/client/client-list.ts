@@ -1,4 +1,4 @@
-import { textsApart } from '../../wire-texts.js';
+import { malformedList, textsApart } from '../../wire-texts.js';
 import type { WirePage } from './calls.js';
 
 // Captured before function code runs, because it may replace it.
@@ -24,7 +24,7 @@ export function pageOf(head: unknown): ListedKeys {
   const { names, expirations, withMetadata, metadata, cursor } = uncheckedPage(head);
   const texts = textsApart(names);
   const values: unknown[] = parse(metadata);
-  if (texts === undefined || values.length !== withMetadata.length) throw malformed();
+  if (texts === undefined || values.length !== withMetadata.length) throw malformedList();
   const keys: ListedKey[] = [];
   let expiring = 0;
   let described = 0;
@@ -38,7 +38,7 @@ export function pageOf(head: unknown): ListedKeys {
     if (withMetadata[described] === at) key.metadata = values[described++];
     keys[at] = key;
   }
-  if (expiring < expirations.length || described < withMetadata.length) throw malformed();
+  if (expiring < expirations.length || described < withMetadata.length) throw malformedList();
   return cursor === undefined
     ? { keys, list_complete: true, cacheStatus: null }
     : { keys, list_complete: false, cursor, cacheStatus: null };
@@ -47,8 +47,4 @@ export function pageOf(head: unknown): ListedKeys {
 /** The head comes from the service of the host, which the client trusts. */
 function uncheckedPage(head: unknown): WirePage {
   return head as WirePage; // see above
-}
-
-function malformed(): TypeError {
-  return new TypeError('list: the answer of the host is malformed, its columns or texts are not as long as it says');
 }

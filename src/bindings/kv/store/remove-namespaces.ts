@@ -5,8 +5,8 @@
 import { errorCode } from '../../../quotas/errors.js';
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import { type StoredAccounting, UNCOUNTED } from '../../../storage/accounts/account-sum.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
-import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { deletion, keyPages } from '../../../storage/records/fresh-pages.js';
+import type { LevelOperation } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { kvKeys } from './kv-keys.js';
@@ -38,7 +38,7 @@ export async function detachNamespaces(storage: StorageContext, account: string)
 export async function clearRemovedNamespaces(storage: StorageContext, check: () => void): Promise<void> {
   // In the queues of the storage it takes turns with accounts as one of them.
   const work: CallWork = { ...OWN_WORK, owner: {} };
-  for await (const page of pages(storage, kvKeys.allRemoved(), work)) {
+  for await (const page of keyPages(storage.records, kvKeys.allRemoved(), work)) {
     for (const key of page) {
       const id = key.slice(kvKeys.allRemoved().length);
       try {
@@ -48,7 +48,7 @@ export async function clearRemovedNamespaces(storage: StorageContext, check: () 
         if (errorCode(error) === 'EDGE_ACCOUNT_REMOVED') continue;
         throw error;
       }
-      await storage.records.commit([{ type: 'del', key }], work);
+      await storage.records.commit([deletion(key)], work);
     }
   }
 }
@@ -60,7 +60,7 @@ async function clearEntries(
   check: () => void,
 ): Promise<void> {
   const root = kvKeys.entries(namespaceId);
-  for await (const page of pages(storage, root, work)) {
+  for await (const page of keyPages(storage.records, root, work)) {
     check();
     const keys = page.map(recordKey => recordKey.slice(root.length));
     await removeEntries(
@@ -94,14 +94,4 @@ async function accountOfRemoved(
 ): Promise<string | null | undefined> {
   const record = await records.get(kvKeys.removed(namespaceId), work);
   return record === undefined ? null : removedAccount(record);
-}
-
-/** Keys alone: values would be read for nothing. */
-function pages({ records }: StorageContext, prefix: string, work: CallWork): AsyncGenerator<string[]> {
-  return freshPages(
-    prefix,
-    PAGE,
-    gte => records.keys({ gte, lt: afterPrefix(prefix) }, undefined, work),
-    key => key,
-  );
 }

@@ -1,8 +1,8 @@
 /** Values that no object has any more, after deleteAll(): they are removed at once, in the background. After a kill the storage continues the removal. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
+import { removeBelow } from '../../../storage/records/fresh-pages.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import { objectKeys } from './object-keys.js';
-import { removeAll } from './remove-records.js';
 
 /** So much of one account may wait to be removed: it is counted no more, and takes space still. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -28,8 +28,8 @@ export class GoneValues {
     this.#bytes += bytes;
     this.#removing = this.#removing.then(async () => {
       try {
-        await removeAll(this.#storage, objectKeys.values(valuesId), this.#work, () => {});
-        await removeAll(this.#storage, objectKeys.pages(valuesId), this.#work, () => {});
+        await removeBelow(this.#storage.records, objectKeys.values(valuesId), { work: this.#work });
+        await removeBelow(this.#storage.records, objectKeys.pages(valuesId), { work: this.#work });
         await this.#storage.records.commit([{ type: 'del', key: objectKeys.gone(valuesId) }], this.#work);
       } catch {
         // The next sweep of the storage removes them.

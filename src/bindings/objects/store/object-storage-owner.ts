@@ -1,7 +1,7 @@
 /** The keyspace and the jobs that stateful objects register with the storage; and what becomes of values that nothing has any more. */
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
+import { deletion, keyPages, recordPages, removeBelow } from '../../../storage/records/fresh-pages.js';
 import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
@@ -9,7 +9,6 @@ import type { StorageOwner } from '../../../storage/storage-owner.js';
 import { contentsOf, decodeHead, HEAD_BYTES } from './object-head.js';
 import { OBJECT_KEYSPACE, objectKeys } from './object-keys.js';
 import { rebuildObjects } from './rebuild-objects.js';
-import { deletion, keyPages, removeAll } from './remove-records.js';
 
 export const objectStorageOwner: StorageOwner = {
   name: 'objects',
@@ -66,19 +65,19 @@ async function detach({ records }: StorageContext, account: string): Promise<voi
 async function clear(storage: StorageContext, check: () => void): Promise<void> {
   // In the queues of the storage it takes turns with accounts as one of them.
   const work: CallWork = { ...OWN_WORK, owner: {} };
-  for await (const page of keyPages(storage, objectKeys.allRemoved(), work)) {
+  for await (const page of keyPages(storage.records, objectKeys.allRemoved(), work)) {
     for (const key of page) {
       const space = key.slice(objectKeys.allRemoved().length);
-      await removeAll(storage, objectKeys.alarms(space), work, check);
+      await removeBelow(storage.records, objectKeys.alarms(space), { work, check });
       await releaseHeads(storage, space, work, check);
       await storage.records.commit([deletion(key)], work);
     }
   }
-  for await (const page of keyPages(storage, objectKeys.allGone(), work)) {
+  for await (const page of keyPages(storage.records, objectKeys.allGone(), work)) {
     for (const key of page) {
       const valuesId = key.slice(objectKeys.allGone().length);
-      await removeAll(storage, objectKeys.values(valuesId), work, check);
-      await removeAll(storage, objectKeys.pages(valuesId), work, check);
+      await removeBelow(storage.records, objectKeys.values(valuesId), { work, check });
+      await removeBelow(storage.records, objectKeys.pages(valuesId), { work, check });
       await storage.records.commit([deletion(key)], work);
     }
   }
@@ -91,9 +90,7 @@ async function releaseHeads(
   work: CallWork,
   check: () => void,
 ): Promise<void> {
-  const prefix = objectKeys.heads(space);
-  const open = (gte: string) => records.iterator({ gte, lt: afterPrefix(prefix) }, undefined, work);
-  for await (const page of freshPages(prefix, PAGE, open, ([key]) => key)) {
+  for await (const page of recordPages(records, objectKeys.heads(space), work)) {
     check();
     const operations: LevelOperation[] = [];
     for (const [key, record] of page) {

@@ -2,8 +2,8 @@
 import { type CallWork, OWN_WORK } from '../../../quotas/host/call-work.js';
 import type { StoredSum } from '../../../storage/accounts/account-sum.js';
 import { sumRecord } from '../../../storage/records/counts.js';
-import { freshPages } from '../../../storage/records/fresh-pages.js';
-import { afterPrefix, type LevelOperation } from '../../../storage/records/level-database.js';
+import { deletion, keyPages, removeBelow } from '../../../storage/records/fresh-pages.js';
+import { afterPrefix } from '../../../storage/records/level-database.js';
 import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { StorageContext } from '../../../storage/storage-context.js';
 import type { StorageOwner } from '../../../storage/storage-owner.js';
@@ -82,25 +82,11 @@ async function clear({ records }: StorageContext, check: () => void): Promise<vo
   // In the queues of the storage it takes turns with accounts as one of them.
   const work: CallWork = { ...OWN_WORK, owner: {} };
   const removed = queueKeys.removedQueues();
-  const pages = (prefix: string) =>
-    freshPages(
-      prefix,
-      PAGE,
-      gte => records.keys({ gte, lt: afterPrefix(prefix) }, undefined, work),
-      key => key,
-    );
-  for await (const page of pages(removed)) {
+  for await (const page of keyPages(records, removed, work)) {
     for (const key of page) {
       const id = key.slice(removed.length);
-      for await (const messages of pages(queueKeys.messages(id))) {
-        check();
-        await records.commit(messages.map(deletion), work);
-      }
+      await removeBelow(records, queueKeys.messages(id), { work, check });
       await records.commit([deletion(queueKeys.sum(id)), deletion(key)], work);
     }
   }
-}
-
-function deletion(key: string): LevelOperation {
-  return { type: 'del', key };
 }

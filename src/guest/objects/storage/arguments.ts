@@ -2,6 +2,7 @@
 import { OBJECT_STORAGE_LIMITS } from '../../../bindings/objects/storage-limits.ts';
 import {
   arrayPush,
+  dateGetTime,
   isArray,
   MapCtor,
   mapSet,
@@ -13,7 +14,6 @@ import {
   stringToWellFormed,
   TypeErrorCtor,
   typedArrayLength,
-  uncurry,
 } from '../../primordials.ts';
 import { encodeUtf8 } from '../../utf8.ts';
 import { isObject, toDictionary, toDouble } from '../../web/base/idl.ts';
@@ -151,4 +151,3 @@ function rankOf(unit: number): number {
 }
 
 const MAX_TIME_MS = 8.64e15;
-const dateGetTime = uncurry(Date.prototype.getTime) as (self: unknown) => number;

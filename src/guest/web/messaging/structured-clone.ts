@@ -8,15 +8,17 @@ import {
   arrayBufferByteLength,
   arrayIndexOf,
   arrayPush,
+  bigintValueOf,
+  booleanValueOf,
   construct,
   DataViewCtor,
   dataViewBuffer,
   dataViewByteLength,
   dataViewByteOffset,
+  dateGetTime,
   ErrorCtor,
   getOwnPropertyDescriptor,
   getPrototypeOf,
-  getterOf,
   hasOwn,
   isArray,
   MapCtor,
@@ -24,19 +26,22 @@ import {
   mapGet,
   mapHas,
   mapSet,
+  numberValueOf,
   ObjectCtor,
   objectCreate,
   objectKeys,
+  regExpFlags,
+  regExpSource,
   SetCtor,
   setAdd,
   setForEach,
+  stringValueOf,
   typedArrayBuffer,
   typedArrayByteOffset,
   typedArrayLength,
   typedArrayName,
   typedArraySet,
   Uint8ArrayCtor,
-  uncurry,
 } from '../../primordials.ts';
 import { copyArrayBuffer, detachArrayBuffer, isDetached } from '../base/array-buffer.ts';
 import { isArrayBuffer } from '../base/buffers.ts';
@@ -285,13 +290,6 @@ export function dataCloneError(message: string): DOMException {
 const ObjectPrototype: object = Object.prototype;
 const DateCtor = Date;
 const RegExpCtor = RegExp;
-const dateGetTime = uncurry(Date.prototype.getTime) as (self: unknown) => number;
-const regExpSource = getterOf<string>(RegExp.prototype, 'source');
-const regExpFlags = getterOf<string>(RegExp.prototype, 'flags');
-const booleanValueOf = uncurry(Boolean.prototype.valueOf) as (self: unknown) => boolean;
-const numberValueOf = uncurry(Number.prototype.valueOf) as (self: unknown) => number;
-const stringValueOf = uncurry(String.prototype.valueOf) as (self: unknown) => string;
-const bigintValueOf = uncurry(BigInt.prototype.valueOf) as (self: unknown) => bigint;
 
 type Constructor = new (...args: never[]) => object;
 

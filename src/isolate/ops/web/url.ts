@@ -18,39 +18,21 @@ function construct(url: string, base: string | undefined): URL | null {
   }
 }
 
-const setters: readonly ((url: URL, value: string) => void)[] = fieldTable({
-  [UrlField.Protocol]: (url, value) => {
-    url.protocol = value;
-  },
-  [UrlField.Username]: (url, value) => {
-    url.username = value;
-  },
-  [UrlField.Password]: (url, value) => {
-    url.password = value;
-  },
-  [UrlField.Host]: (url, value) => {
-    url.host = value;
-  },
-  [UrlField.Hostname]: (url, value) => {
-    url.hostname = value;
-  },
-  [UrlField.Port]: (url, value) => {
-    url.port = value;
-  },
-  [UrlField.Pathname]: (url, value) => {
-    url.pathname = value;
-  },
-  [UrlField.Search]: (url, value) => {
-    url.search = value;
-  },
-  [UrlField.Hash]: (url, value) => {
-    url.hash = value;
-  },
+const FIELDS = fieldTable({
+  [UrlField.Protocol]: 'protocol',
+  [UrlField.Username]: 'username',
+  [UrlField.Password]: 'password',
+  [UrlField.Host]: 'host',
+  [UrlField.Hostname]: 'hostname',
+  [UrlField.Port]: 'port',
+  [UrlField.Pathname]: 'pathname',
+  [UrlField.Search]: 'search',
+  [UrlField.Hash]: 'hash',
 });
 
-type Setter = (url: URL, value: string) => void;
+type Settable = Lowercase<keyof typeof UrlField>;
 
-function fieldTable(table: { readonly [field in UrlField]: Setter }): readonly Setter[] {
+function fieldTable(table: { readonly [field in UrlField]: Settable }): readonly Settable[] {
   return Object.values(table);
 }
 
@@ -61,9 +43,9 @@ export const urlOps: OpSet = {
     URL.canParse(checkedText(url, MAX_URL_LENGTH), optionalText(base, MAX_URL_LENGTH)) ? 1 : 0,
   [Op.UrlUpdate]: (href, field, value) => {
     const url = parseUrl(checkedText(href, MAX_URL_LENGTH), undefined);
-    const setter = setters[checkedInteger(field, 0, setters.length - 1)];
-    if (url === null || setter === undefined) throw new OpError('TypeError', 'The URL is not valid');
-    setter(url, checkedText(value, MAX_URL_LENGTH));
+    const name = FIELDS[checkedInteger(field, 0, FIELDS.length - 1)];
+    if (url === null || name === undefined) throw new OpError('TypeError', 'The URL is not valid');
+    url[name] = checkedText(value, MAX_URL_LENGTH);
     return url.href;
   },
 };
