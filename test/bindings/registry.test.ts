@@ -1,4 +1,4 @@
-/** A binding is a folder and two rows: one that only these tests have works wherever the package's own do. */
+/** A binding that only these tests have works wherever the package's own do. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,14 +12,13 @@ import {
   OVERFLOW,
   type Totals,
 } from './counter-store.js';
+import type { CounterClient } from './types.js';
 
 /** The counters of each account. */
 interface AccountCounters {
   of(account: string): Counters;
   forget(account: string): void;
 }
-
-export type CounterClient = ReturnType<typeof createCounterClient<ReadableStream<Uint8Array>, Blob>>;
 
 /** The configuration is the name of a counter of the account. */
 export const counterBinding: NamedBinding<string, AccountCounters, CounterClient> = {
@@ -55,6 +54,7 @@ export const counterBinding: NamedBinding<string, AccountCounters, CounterClient
     if (name === 'none') throw new RangeError('Counter "none" cannot be bound');
   },
   errorFrom: (code, message) => (code === OVERFLOW ? new CounterError(OVERFLOW, message) : undefined),
+  errorStatus: error => (error instanceof CounterError ? 400 : undefined),
   open: ({ account, shared }, name) => counterService(shared.of(account), name),
   client: ({ account, shared }, name) => createCounterClient(hostPlatform(counterService(shared.of(account), name))),
 };
