@@ -197,8 +197,9 @@ function sourceOf({ main, modules }: FunctionDeployment): Parameters<Account['lo
 }
 
 function optionsOf(deployment: FunctionDeployment): LoadOptions {
-  const { name, compatibilityDate, compatibilityFlags, vars, secrets, bindings, limits, usageModel, tails, triggers } =
+  const { name, compatibilityDate, compatibilityFlags, vars, secrets, bindings, limits, usageModel, tails } =
     deployment;
+  const { egress, triggers } = deployment;
   return {
     name,
     ...(compatibilityDate !== null && { compatibilityDate }),
@@ -208,6 +209,7 @@ function optionsOf(deployment: FunctionDeployment): LoadOptions {
     ...bindingOptions(bindings),
     limits,
     tails,
+    ...(egress !== undefined && { egress }),
     ...(usageModel !== null && { usageModel }),
     ...triggersOf(triggers),
   };

@@ -3,6 +3,7 @@
 import type { NamedBinding } from '../bindings/binding.js';
 import { REGISTRY } from '../bindings/registry.js';
 import { managedBindings } from '../config-schema/binding-shapes.js';
+import { EGRESS_HOSTS } from '../config-schema/egress-shapes.js';
 import {
   COMPATIBILITY_DATE,
   COMPATIBILITY_FLAGS,
@@ -77,6 +78,8 @@ export const configuration = {
   'limits?': object({ 'cpu_ms?': finiteLimitNumber('cpuMs') }),
   'usage_model?': USAGE_MODEL,
   'tail_consumers?': TAIL_CONSUMERS,
+  // Without secrets: the owner of the host gives those to an account.
+  'egress?': object({ hosts: EGRESS_HOSTS }),
 };
 
 const moduleName = (of: string) =>

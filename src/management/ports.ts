@@ -1,6 +1,7 @@
 /** The interface of the host to the management API; the host implements these few methods. */
 
 import type { ClientOf } from '../bindings/binding.js';
+import type { EgressRules } from '../bindings/egress/rules/egress-rules.js';
 import type { SqlBounds } from '../bindings/sql/engine.js';
 import type { WrittenConsumer } from '../config-schema/consumer-shapes.js';
 import type { CronOptions } from '../config-schema/cron-trigger.js';
@@ -45,6 +46,8 @@ export interface FunctionDeployment {
   readonly usageModel: UsageModel | null;
   /** The names of its tail functions. */
   readonly tails: readonly string[];
+  /** Undefined: the hosts of its account. */
+  readonly egress: Pick<EgressRules, 'hosts'> | undefined;
   readonly triggers: FunctionTriggers;
 }
 

@@ -119,6 +119,7 @@ function configurationOf(metadata: FunctionMetadata, bindings: Configuration['bi
     limits: metadata.limits ?? {},
     usage_model: metadata.usage_model ?? null,
     tail_consumers: metadata.tail_consumers ?? [],
+    ...(metadata.egress !== undefined && { egress: metadata.egress }),
   };
 }
 

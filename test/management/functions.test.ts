@@ -285,6 +285,21 @@ test('tail_consumers of an upload and of settings are the tails of the function'
   t.is((await api.call('PATCH', `${HELLO}/settings`, { tail_consumers: ['one'] })).status, 400);
 });
 
+test('egress of an upload and of settings are the hosts of the function, and never secrets', async t => {
+  const api = makeApi();
+  const egress = { hosts: ['api.example.com', { host: 'b.example.com', methods: ['GET'] }] };
+  const { result: uploaded } = await api.call('PUT', HELLO, upload(SOURCE, { egress }));
+  t.deepEqual(serving(api).egress, egress);
+  t.deepEqual((await api.call('GET', `${HELLO}/settings`)).result.egress, egress);
+  t.deepEqual((await api.call('GET', `${HELLO}/versions/${String(uploaded.version_id)}`)).result.egress, egress);
+  await api.call('PATCH', `${HELLO}/settings`, { egress: { hosts: [] } });
+  t.deepEqual(serving(api).egress, { hosts: [] });
+  for (const wrong of [{}, { hosts: ['https://a.example'] }, { hosts: [], secrets: {} }])
+    t.is((await api.call('PATCH', `${HELLO}/settings`, { egress: wrong })).status, 400);
+  await api.call('PUT', HELLO, upload(SOURCE));
+  t.is(serving(api).egress, undefined);
+});
+
 test('PATCH settings makes a version of the same modules and lets it serve', async t => {
   const api = makeApi();
   await api.call('PUT', HELLO, upload(SOURCE, { bindings: [{ type: 'plain_text', name: 'A', text: 'a' }] }));

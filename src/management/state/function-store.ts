@@ -20,7 +20,7 @@ import type { FunctionRecord, ScheduleRecord, SecretRecord, Stores, VersionRecor
 /** The configuration of a version, besides its modules. */
 export type Configuration = Pick<
   VersionRecord,
-  'compatibility_date' | 'compatibility_flags' | 'bindings' | 'limits' | 'usage_model' | 'tail_consumers'
+  'compatibility_date' | 'compatibility_flags' | 'bindings' | 'limits' | 'usage_model' | 'tail_consumers' | 'egress'
 >;
 
 export interface Upload {
@@ -118,6 +118,7 @@ export class FunctionStore {
       limits: cpuMs === undefined ? {} : { cpuMs },
       usageModel: version.usage_model,
       tails: version.tail_consumers?.map(({ service }) => service) ?? [],
+      egress: version.egress,
       triggers: await this.triggers(account, name),
     };
   }

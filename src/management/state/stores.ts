@@ -1,5 +1,6 @@
 /** Everything that the API keeps, by kind, and the shapes it is kept in. */
 
+import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import type { WrittenConsumer } from '../../config-schema/consumer-shapes.js';
 import type { CronMissed, CronOverlap } from '../../config-schema/cron-trigger.js';
 import type { RouteMode } from '../../quotas/requests/admission.js';
@@ -75,6 +76,8 @@ export interface VersionRecord {
   readonly usage_model: UsageModel | null;
   /** Absent in records of earlier releases. */
   readonly tail_consumers?: readonly { readonly service: string }[];
+  /** Absent where the hosts of the account are the function's. */
+  readonly egress?: Pick<EgressRules, 'hosts'>;
   readonly message: string | null;
 }
 

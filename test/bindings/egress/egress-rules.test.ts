@@ -402,3 +402,45 @@ test('update() keeps secrets out of what other applications on the storage are t
   t.is(await (await fn.fetch('http://x/')).text(), 'undefined');
   t.is(acme.limits.plan, 'free');
 });
+
+test('a customer with the management API neither widens the hosts of the account nor sees its secrets', async t => {
+  const { port } = await startEcho(t);
+  const host = newHost(t, INSIDE);
+  const acme = host.account('acme', {
+    egress: {
+      hosts: ['a.localhost', 'b.localhost'],
+      secrets: { GH: { hosts: ['a.localhost'], value: TOKEN, allowHttp: true } },
+    },
+  });
+  const token = 'a-token-of-the-test-as-long-as-it-has-to-be';
+  const management = host.management({
+    tokens: [{ name: 'edit', token, account: 'acme', permissions: ['functions:edit', 'functions:read'] }],
+  });
+  const texts: string[] = [];
+  const call = async (method: string, path: string, body: FormData | null = null): Promise<number> => {
+    const url = `http://api.test/accounts/acme/functions/${path}`;
+    const headers = { authorization: `Bearer ${token}` };
+    const answer = await management(new Request(url, { method, headers, body }));
+    texts.push(await answer.text());
+    return answer.status;
+  };
+  const upload = (egress?: object): FormData => {
+    const form = new FormData();
+    form.set('metadata', JSON.stringify({ main_module: 'index.js', ...(egress !== undefined && { egress }) }));
+    form.set('index.js', new File([FETCHES], 'index.js', { type: 'application/javascript+module' }));
+    return form;
+  };
+  const run = async (url: string): Promise<Outcome> => {
+    const body = JSON.stringify({ url, init: { headers: { authorization: '$GH' } } });
+    const answer = await acme.function('f')?.fetch('http://x/', { method: 'POST', body });
+    return (await answer?.json()) as Outcome; // of FETCHES
+  };
+  t.is(await call('PUT', 'f', upload({ hosts: ['*'] })), 200);
+  t.is(headersOf(await run(`http://a.localhost:${port}/`)).authorization, TOKEN);
+  t.regex(String((await run(`http://c.localhost:${port}/`)).message), /egress\.hosts of account "acme"/);
+  t.is(await call('PUT', 'f', upload({ hosts: ['b.localhost'] })), 200);
+  t.regex(String((await run(`http://a.localhost:${port}/`)).message), /egress\.hosts of function "f"/);
+  for (const path of ['f', 'f/settings', 'f/bindings', 'f/secrets', 'f/versions'])
+    t.is(await call('GET', path), 200, path);
+  t.false(texts.join().includes(TOKEN));
+});

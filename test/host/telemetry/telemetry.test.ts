@@ -149,7 +149,7 @@ test('channels of diagnostics_channel tell of floods and of warnings', async t =
 
 test('the documentation names each event, channel, instrument and attribute', t => {
   const text = textOf('docs/observability.md');
-  const source = ['invocation/telemetry', 'telemetry/tracing', 'telemetry/metrics']
+  const source = ['invocation/reports/telemetry', 'telemetry/tracing', 'telemetry/metrics']
     .map(name => readFileSync(`${ROOT}src/host/${name}.ts`, 'utf8'))
     .join('');
   for (const { name } of Object.values(CHANNELS)) t.true(text.includes(`| \`${String(name)}\` `), String(name));

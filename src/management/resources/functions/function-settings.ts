@@ -25,6 +25,7 @@ const FUNCTION_SETTINGS = named(
     limits: anyObject,
     usage_model: nullable(string),
     tail_consumers: list(anyObject),
+    'egress?': anyObject,
   }),
 );
 const BINDING_LIST = named('BindingList', list(shownBinding));
@@ -137,9 +138,10 @@ async function reconfigure(
 }
 
 function shownSettings(version: VersionRecord, secrets: readonly string[]): ValueOf<typeof FUNCTION_SETTINGS> {
-  const { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers = [] } = version;
+  const { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers = [], egress } = version;
   const bindings = shownBindings(version, secrets);
-  return { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers, bindings };
+  const shown = { compatibility_date, compatibility_flags, limits, usage_model, tail_consumers, bindings };
+  return egress === undefined ? shown : { ...shown, egress: { ...egress } };
 }
 
 function shownBindings(version: VersionRecord, secrets: readonly string[]): Binding[] {

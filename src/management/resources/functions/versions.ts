@@ -26,6 +26,7 @@ const FUNCTION_VERSION = named(
     limits: anyObject,
     usage_model: nullable(string),
     'tail_consumers?': list(anyObject),
+    'egress?': anyObject,
     message: nullable(string),
   }),
 );
