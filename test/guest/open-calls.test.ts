@@ -26,7 +26,7 @@ interface Modules {
   };
 }
 
-const newRealm = await guestModules<Modules>('calls');
+const newRealm = await guestModules<Modules>('open-calls');
 
 const SERVICE = 1;
 

@@ -8,17 +8,11 @@ import { ServiceId } from '../../quotas/service-calls.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent, op } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';
+import { answerFetch, answerOther, fail } from '../events/answers.ts';
 import type { Base } from '../events/call-result.ts';
+import { requestOf } from '../events/event-request.ts';
 import type { AlarmInfo } from '../events/handlers.ts';
-import {
-  answerFetch,
-  answerOther,
-  currentInvocation,
-  fail,
-  Invocation,
-  openInvocation,
-  requestOf,
-} from '../events/invocation.ts';
+import { currentInvocation, Invocation, openInvocation } from '../events/invocation.ts';
 import { forgetResumed, isCallResumed, resume } from '../events/resume.ts';
 import { HostBody, stopSending } from '../host-body.ts';
 import { leave, mayLeave } from '../output-gate.ts';

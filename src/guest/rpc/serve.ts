@@ -5,10 +5,11 @@ import type { NeededExport } from '../../protocol/needed-export.ts';
 import { goesWhole } from '../body-out.ts';
 import { onEvent } from '../bridge.ts';
 import { shortened } from '../errors.ts';
+import { fail, replyWith } from '../events/answers.ts';
 import { type Base, GuestCallResult } from '../events/call-result.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
-import { fail, Invocation, openInvocation, replyWith } from '../events/invocation.ts';
+import { Invocation, openInvocation } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import {
   arrayJoin,
@@ -32,7 +33,7 @@ import {
 import { encodeUtf8 } from '../utf8.ts';
 import { isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
-import { ByteReader, createByteStream } from '../web/streams/streams.ts';
+import { ByteReader, createByteStream } from '../web/streams/byte-streams.ts';
 import { NO_PARTS, ReceivedStubs, takeValue } from './calls.ts';
 import { FunctionEntrypoint, RpcTarget, StatefulObject } from './entrypoint.ts';
 import { exportedObject } from './exports.ts';

@@ -1,12 +1,7 @@
 /** Streams that do not travel as the body of a call: objects that are called for each chunk. */
 import { getterOf, hasOwn, uncurry } from '../primordials.ts';
-import {
-  ByteReader,
-  createByteStream,
-  type ReadableStream,
-  WritableStream,
-  WritableStreamDefaultWriter,
-} from '../web/streams/streams.ts';
+import { ByteReader, createByteStream } from '../web/streams/byte-streams.ts';
+import { type ReadableStream, WritableStream, WritableStreamDefaultWriter } from '../web/streams/streams.ts';
 import { RpcTarget } from './entrypoint.ts';
 import { disposeStub, stubState } from './stubs.ts';
 
