@@ -10,7 +10,8 @@ import { stringSlice, typedArrayLength, typedArraySubarray } from './primordials
 import { isUint8Array } from './web/base/buffers.ts';
 import { type Body, streamLength, streamOf, takeSource } from './web/fetch/body.ts';
 import { blobBytes, isBlob } from './web/file/blob.ts';
-import { ByteReader, type ReadableStream } from './web/streams/streams.ts';
+import { ByteReader } from './web/streams/byte-streams.ts';
+import type { ReadableStream } from './web/streams/streams.ts';
 
 /** A larger body is not handed over at once, so that its copy on the host's side stays small. */
 const MAX_WHOLE_BYTES = 1024 * 1024;

@@ -10,7 +10,8 @@ import {
   Uint8ArrayCtor,
 } from '../primordials.ts';
 import { isUint8Array } from '../web/base/buffers.ts';
-import { ByteReader, createByteStream, type ReadableStream } from '../web/streams/streams.ts';
+import { ByteReader, createByteStream } from '../web/streams/byte-streams.ts';
+import type { ReadableStream } from '../web/streams/streams.ts';
 import type { Parts } from './decode.ts';
 
 export type CallbackPayload = Uint8Array | ReadableStream | null;

@@ -5,7 +5,8 @@
 import type { HostBody } from '../host-body.ts';
 import { defineProperty, uncurry, WeakMapCtor, weakMapGet, weakMapSet } from '../primordials.ts';
 import { streamSource } from '../web/fetch/body.ts';
-import { isIdleWritable, pipeBeside, ReadableStream, type WritableStream } from '../web/streams/streams.ts';
+import { ReadableStream, type WritableStream } from '../web/streams/streams.ts';
+import { isIdleWritable, pipeBeside } from '../web/streams/writable.ts';
 
 /** Receives the body that the end of a writable stream must send first. */
 type PipeTarget = (body: HostBody) => void;

@@ -4,13 +4,9 @@ import { PromiseCtor, promiseThen, TypeErrorCtor, typedArrayLength } from '../pr
 import { encodeUtf8 } from '../utf8.ts';
 import { copyOf, isBufferSource, viewOf } from '../web/base/buffers.ts';
 import { setStreamSource } from '../web/fetch/body.ts';
-import {
-  createByteStream,
-  createWritable,
-  hasWrites,
-  type ReadableStream,
-  type WritableStream,
-} from '../web/streams/streams.ts';
+import { createByteStream } from '../web/streams/byte-streams.ts';
+import type { ReadableStream, WritableStream } from '../web/streams/streams.ts';
+import { createWritable, hasWrites } from '../web/streams/writable.ts';
 import { type ConnectionOwner, closedError, type SocketConnection } from './connection.ts';
 import { setPipeTarget } from './pipe-to-socket.ts';
 

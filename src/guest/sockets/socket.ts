@@ -3,13 +3,8 @@ import type { SecureTransport } from '../../bindings/socket/wire.ts';
 import { TypeErrorCtor } from '../primordials.ts';
 import { requireHandler } from '../scope.ts';
 import { defineInterface, requireArguments, toDictionary, toDOMString } from '../web/base/idl.ts';
-import {
-  hasWrites,
-  isLocked,
-  isWriterLocked,
-  type ReadableStream,
-  type WritableStream,
-} from '../web/streams/streams.ts';
+import { isLocked, type ReadableStream, type WritableStream } from '../web/streams/streams.ts';
+import { hasWrites, isWriterLocked } from '../web/streams/writable.ts';
 import { type Address, parseAddress, parseOptions, type SocketOptions } from './address.ts';
 import { SocketConnection } from './connection.ts';
 import { type SocketInfo, SocketStreams } from './socket-streams.ts';

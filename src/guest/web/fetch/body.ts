@@ -26,16 +26,14 @@ import { bufferOf, concatBytes, copyOf, isBufferSource } from '../base/buffers.t
 import { isObject, toUSVString } from '../base/idl.ts';
 import { warn } from '../console/warn.ts';
 import { type Blob, blobBytes, blobSize, blobType, createBlob, isBlob } from '../file/blob.ts';
+import { ByteReader, createByteStream, readAll } from '../streams/byte-streams.ts';
 import {
-  ByteReader,
-  createByteStream,
   detach,
   disturb,
   isDisturbed,
   isLocked,
   isReadableStream,
   type ReadableStream,
-  readAll,
   teeCloned,
 } from '../streams/streams.ts';
 import { pairsOf, parseQuery, serializeQuery } from '../url/url-search-params.ts';

@@ -2,7 +2,8 @@
 import { RangeErrorCtor } from '../../primordials.ts';
 import { defineInterface, requireArguments, toDictionary } from '../base/idl.ts';
 import { createBytesTransform } from '../streams/bytes-transform.ts';
-import type { ReadableStream, Transform, WritableStream } from '../streams/streams.ts';
+import type { ReadableStream, WritableStream } from '../streams/streams.ts';
+import type { Transform } from '../streams/transform.ts';
 import { setStreamLength } from './body.ts';
 
 /** Bytes in, the same bytes out. */

@@ -1,7 +1,7 @@
 /** Request. @see https://fetch.spec.whatwg.org/#request-class */
 import { Op } from '../../../isolate/ops/table.ts';
 import { op } from '../../bridge.ts';
-import { objectFreeze, stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
+import { stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
 import { DOMException } from '../base/dom-exception.ts';
 import {
   defineInterface,
@@ -9,7 +9,6 @@ import {
   requireArguments,
   toByteString,
   toDictionary,
-  toDOMString,
   toEnum,
   toUSVString,
 } from '../base/idl.ts';
@@ -26,46 +25,12 @@ import { defineBody } from './body-mixin.ts';
 import { clientOf, type RequestClient } from './client.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
+import { DEFAULT_EXTRAS, type RequestExtras, readExtras } from './request-extras.ts';
 
 const REDIRECTS = ['follow', 'error', 'manual'] as const;
-const MODES = ['same-origin', 'no-cors', 'cors', 'navigate'] as const;
-const CREDENTIALS = ['omit', 'same-origin', 'include'] as const;
-const CACHES = ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'] as const;
-const POLICIES = [
-  '',
-  'no-referrer',
-  'no-referrer-when-downgrade',
-  'same-origin',
-  'origin',
-  'strict-origin',
-  'origin-when-cross-origin',
-  'strict-origin-when-cross-origin',
-  'unsafe-url',
-] as const;
 const PRIORITIES = ['high', 'low', 'auto'] as const;
 
 export type RequestRedirect = (typeof REDIRECTS)[number];
-
-/** Members that have their default values in nearly every request. Those that only browsers act on are kept and returned. */
-interface RequestExtras {
-  readonly mode: (typeof MODES)[number];
-  readonly credentials: (typeof CREDENTIALS)[number];
-  readonly cache: (typeof CACHES)[number];
-  readonly referrer: string;
-  readonly referrerPolicy: (typeof POLICIES)[number];
-  readonly integrity: string;
-  readonly keepalive: boolean;
-}
-
-const DEFAULT_EXTRAS: RequestExtras = objectFreeze({
-  mode: 'cors',
-  credentials: 'same-origin',
-  cache: 'default',
-  referrer: 'about:client',
-  referrerPolicy: '',
-  integrity: '',
-  keepalive: false,
-});
 
 /** A request, with everything that most invocations never look at made when they do. */
 export class RequestState implements BodyHolder {
@@ -288,7 +253,7 @@ export function buildRequest(input: unknown, initValue: unknown): RequestState {
   const { body, cache, credentials, duplex, headers, integrity, keepalive, method, mode } = init;
   const { priority, redirect, referrer, referrerPolicy, signal, window } = init;
   const bodyInit = body === undefined || body === null ? undefined : body;
-  readExtras(state, { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy });
+  state.extras = readExtras(state.extras, { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy });
   if (duplex !== undefined) toEnum(duplex, ['half'], 'Request constructor: duplex');
   if (priority !== undefined) toEnum(priority, PRIORITIES, 'Request constructor: priority');
   if (window !== undefined && window !== null) throw new TypeErrorCtor('Request constructor: window must be null');
@@ -333,50 +298,6 @@ function parseRequestUrl(input: string): string {
   if (url === undefined) throw new TypeErrorCtor(`Request constructor: ${quoted(input)} is not an absolute URL`);
   if (url.hasCredentials) throw new TypeErrorCtor('Request constructor: the URL includes credentials');
   return url.href;
-}
-
-function readExtras(state: RequestState, given: { readonly [member: string]: unknown }): void {
-  const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy } = given;
-  if (
-    cache === undefined &&
-    credentials === undefined &&
-    integrity === undefined &&
-    keepalive === undefined &&
-    mode === undefined &&
-    referrer === undefined &&
-    referrerPolicy === undefined
-  ) {
-    return;
-  }
-  const old = state.extras;
-  const extras: RequestExtras = {
-    cache: cache === undefined ? old.cache : toEnum(cache, CACHES, 'Request constructor: cache'),
-    credentials:
-      credentials === undefined
-        ? old.credentials
-        : toEnum(credentials, CREDENTIALS, 'Request constructor: credentials'),
-    integrity: integrity === undefined ? old.integrity : toDOMString(integrity),
-    keepalive: keepalive === undefined ? old.keepalive : Boolean(keepalive),
-    mode: mode === undefined ? old.mode : toEnum(mode, MODES, 'Request constructor: mode'),
-    referrer: referrer === undefined ? old.referrer : parseReferrer(toUSVString(referrer)),
-    referrerPolicy:
-      referrerPolicy === undefined
-        ? old.referrerPolicy
-        : toEnum(referrerPolicy, POLICIES, 'Request constructor: referrerPolicy'),
-  };
-  if (extras.mode === 'navigate') throw new TypeErrorCtor('Request constructor: mode cannot be "navigate"');
-  if (extras.cache === 'only-if-cached' && extras.mode !== 'same-origin') {
-    throw new TypeErrorCtor('Request constructor: cache "only-if-cached" needs mode "same-origin"');
-  }
-  state.extras = extras;
-}
-
-function parseReferrer(text: string): string {
-  if (text === '') return '';
-  const url = parseUrl(text);
-  if (url === undefined)
-    throw new TypeErrorCtor(`Request constructor: the referrer ${quoted(text)} is not an absolute URL`);
-  return url.href === 'about:client' ? 'about:client' : url.href;
 }
 
 /** @see https://fetch.spec.whatwg.org/#concept-method-normalize */

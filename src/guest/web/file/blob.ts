@@ -25,7 +25,8 @@ import {
   toSequence,
   toUSVString,
 } from '../base/idl.ts';
-import { createByteStream, type ReadableStream } from '../streams/streams.ts';
+import { createByteStream } from '../streams/byte-streams.ts';
+import type { ReadableStream } from '../streams/streams.ts';
 
 const MAX_SAFE = 9_007_199_254_740_991;
 const STREAM_CHUNK_BYTES = 65_536;

@@ -1,7 +1,9 @@
 /** A transform stream of bytes whose readable end is a byte stream, so that its chunks can be read into buffers of the reader. */
 import { PromiseCtor, TypeErrorCtor, typedArrayLength } from '../../primordials.ts';
 import { copyOf, isBufferSource, viewOf } from '../base/buffers.ts';
-import { type ByteTarget, createFedStream, createWritable, type Transform } from './streams.ts';
+import { type ByteTarget, createFedStream } from './byte-streams.ts';
+import type { Transform } from './transform.ts';
+import { createWritable } from './writable.ts';
 
 /**
  * @param expected how many bytes have to be written; undefined: any number

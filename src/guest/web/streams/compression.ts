@@ -4,13 +4,8 @@ import { op, opAsync, opNumber } from '../../bridge.ts';
 import { TypeErrorCtor, typedArrayLength, typedArraySubarray, Uint8ArrayCtor } from '../../primordials.ts';
 import { type BufferSource, copyOf, isBufferSource } from '../base/buffers.ts';
 import { defineInterface, requireArguments, toEnum } from '../base/idl.ts';
-import {
-  createTransform,
-  type ReadableStream,
-  type Transform,
-  type Transformer,
-  type WritableStream,
-} from './streams.ts';
+import type { ReadableStream, WritableStream } from './streams.ts';
+import { createTransform, type Transform, type Transformer } from './transform.ts';
 
 const FORMATS = ['brotli', 'deflate', 'deflate-raw', 'gzip'] as const;
 const NUMBERS = {
