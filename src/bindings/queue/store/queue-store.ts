@@ -16,17 +16,16 @@ import type {
   SettleResult,
 } from '../broker.js';
 import { QueueError } from '../errors.js';
-import { QUEUE_LIMITS } from '../limits.js';
 import { Deletions } from './deletions.js';
+import { Delivery } from './delivery.js';
 import { type LeaseCount, Leases, type MessageLease } from './leases.js';
 import { newMessageId } from './message-id.js';
 import { LAST } from './message-pages.js';
-import { dueOf, queueKeys } from './queue-keys.js';
+import { queueKeys } from './queue-keys.js';
 import { type Backlog, QueueRecords } from './queue-records.js';
 import { QueueWindow, type ReadyMessage } from './queue-window.js';
 import { type Moved, readMoved, Settling, totalOf } from './settling.js';
 import type { StoredQueue } from './stored-queues.js';
-import { type Waiter, Waiters } from './waiters.js';
 
 export interface QueueStoreParts {
   readonly storage: StorageContext;
@@ -45,31 +44,26 @@ export interface QueueStoreParts {
   readonly sibling: (name: string) => Promise<QueueStore>;
 }
 
-/** How soon those who wait are looked at again when the other queues of the account have all leases that it may have. */
-const LEASED_OUT_MS = 1000;
-
 export class QueueStore implements QueueEngine {
   readonly #parts: QueueStoreParts;
   readonly #records: QueueRecords;
   readonly #window: QueueWindow;
   readonly #leases: Leases;
-  readonly #waiters: Waiters;
   /** Deliveries that have failed and are not on disk: those whose claim has run out. By place. */
   readonly #attempts = new Map<string, number>();
   /** Places whose outcome is being written: each is written once. */
   readonly #settling = new Set<string>();
   readonly #deletions: Deletions;
+  readonly #delivery: Delivery;
   #stored: StoredQueue;
   #ended: Error | undefined;
-  #isPumping = false;
 
   constructor(parts: QueueStoreParts) {
     const { storage, stored, sum, work } = parts;
     this.#parts = parts;
     this.#stored = stored;
     this.#window = new QueueWindow(storage.records, stored.id, work, storage.now);
-    this.#leases = new Leases(storage.now, leases => this.#expired(leases), parts.leased);
-    this.#waiters = new Waiters(() => this.#pump());
+    this.#leases = new Leases(storage.now, leases => this.#delivery.expired(leases), parts.leased);
     this.#records = new QueueRecords(storage, stored.id, parts.backlog, () => this.#window.forget());
     this.#deletions = new Deletions({
       storage,
@@ -79,6 +73,16 @@ export class QueueStore implements QueueEngine {
       leases: this.#leases,
       attempts: this.#attempts,
       settling: this.#settling,
+    });
+    this.#delivery = new Delivery({
+      now: storage.now,
+      window: this.#window,
+      leases: this.#leases,
+      leased: parts.leased,
+      attempts: this.#attempts,
+      deletions: this.#deletions,
+      work,
+      settings: () => this.#stored,
     });
   }
 
@@ -94,7 +98,7 @@ export class QueueStore implements QueueEngine {
       const stored = { ...this.#stored, ...settings };
       await storage.records.commit([{ type: 'put', key, value: Buffer.from(JSON.stringify(stored)) }], work);
       this.#stored = stored;
-      this.#pump();
+      this.#delivery.pump();
       return this.info();
     });
   }
@@ -136,20 +140,16 @@ export class QueueStore implements QueueEngine {
 
   receive(request: ReceiveRequest): Promise<readonly ClaimedMessage[]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
-    return this.#waiters.add(request);
+    return this.#delivery.receive(request);
   }
 
   async pull(request: PullRequest): Promise<readonly ClaimedMessage[]> {
     for (;;) {
       this.#check('pull');
-      const isFull = this.#isFull(request);
-      const filling = isFull ? undefined : this.#window.fill();
-      if (filling === undefined) break;
+      const filling = this.#delivery.fillFor(request);
+      if (filling === undefined) return this.#delivery.pull(request);
       await filling;
     }
-    const claimed = this.#claim(request);
-    if (this.#waiters.first === undefined) this.#window.trim();
-    return claimed;
   }
 
   async settle(request: SettleRequest, work: CallWork): Promise<SettleResult> {
@@ -166,7 +166,7 @@ export class QueueStore implements QueueEngine {
       throw error;
     } finally {
       for (const { place } of plan.all) this.#settling.delete(place);
-      this.#pump();
+      this.#delivery.pump();
     }
   }
 
@@ -197,7 +197,7 @@ export class QueueStore implements QueueEngine {
   /** Refuses everything from now on, and resolves when no commit is in flight. */
   async end(error: Error): Promise<void> {
     this.#ended = error;
-    this.#waiters.rejectAll(error);
+    this.#delivery.stop(error);
     this.#leases.clear();
     this.#window.forget();
     await this.#records.idle();
@@ -205,7 +205,7 @@ export class QueueStore implements QueueEngine {
 
   /** The host closes: waiting receivers are given up. Claimed messages can still be settled. */
   stopReceiving(error: Error): void {
-    this.#waiters.rejectAll(error);
+    this.#delivery.stop(error);
   }
 
   /** Ends it, removes all messages, and then the queue with the commit of `remove`. Repeated after a kill, it continues. */
@@ -218,130 +218,13 @@ export class QueueStore implements QueueEngine {
 
   /** Messages are on disk: for those who wait. */
   arrived(messages: readonly ReadyMessage[]): void {
-    if (this.#ended !== undefined) return;
-    const { first } = this.#waiters;
-    this.#window.arrived(messages, first !== undefined);
-    if (first !== undefined) this.#pump();
+    if (this.#ended === undefined) this.#delivery.arrived(messages);
   }
 
   /** @throws Error when the queue is gone */
   #check(method: string): void {
     if (this.#ended === undefined) return;
     throw this.#ended instanceof QueueError ? new QueueError(method, this.#ended.code) : this.#ended;
-  }
-
-  // --- out ---
-
-  /** Gives batches to those who wait, as far as there are any. */
-  #pump(): void {
-    if (this.#isPumping) return;
-    for (let waiter = this.#waiters.first; waiter !== undefined; waiter = this.#waiters.first) {
-      if (this.#stored.isPaused) {
-        this.#waiters.wakeIn(undefined);
-        break;
-      }
-      const isFull = this.#isFull(waiter.request);
-      const filling = isFull ? undefined : this.#window.fill();
-      if (filling !== undefined) {
-        this.#pumpAfter(filling);
-        return;
-      }
-      if (!this.#serve(waiter, isFull)) return;
-    }
-    if (this.#waiters.first === undefined) this.#window.trim();
-  }
-
-  /** False: the batch is not to be delivered yet. */
-  #serve({ request }: Waiter, isFull: boolean): boolean {
-    const { first, nextDue } = this.#window;
-    const now = this.#parts.storage.now();
-    const closesAt = first === undefined ? Number.POSITIVE_INFINITY : readyAt(first) + request.maxWaitMs;
-    if (this.#leasesLeft <= 0) {
-      this.#waiters.wakeIn(this.#leases.size < QUEUE_LIMITS.leasedMessages ? LEASED_OUT_MS : undefined);
-      return false;
-    }
-    if (!isFull && closesAt > now) {
-      const wakeAt = Math.min(closesAt, nextDue ?? Number.POSITIVE_INFINITY);
-      this.#waiters.wakeIn(Number.isFinite(wakeAt) ? wakeAt - now : undefined);
-      return false;
-    }
-    const batch = this.#claim(request);
-    // All of it was too old.
-    if (batch.length === 0) return true;
-    this.#waiters.shift()?.resolve(batch);
-    return true;
-  }
-
-  #pumpAfter(filling: Promise<void>): void {
-    this.#isPumping = true;
-    filling.then(
-      () => {
-        this.#isPumping = false;
-        this.#pump();
-      },
-      error => {
-        this.#isPumping = false;
-        this.#waiters.rejectAll(error);
-      },
-    );
-  }
-
-  #isFull({ maxMessages, maxBytes }: Pick<PullRequest, 'maxMessages' | 'maxBytes'>): boolean {
-    return this.#window.readyMessages >= maxMessages || this.#window.readyBytes >= maxBytes;
-  }
-
-  #claim({ maxMessages, maxBytes, leaseMs }: PullRequest): ClaimedMessage[] {
-    const now = this.#parts.storage.now();
-    const oldest = now - this.#stored.retentionSeconds * 1000;
-    const most = Math.min(maxMessages, this.#leasesLeft);
-    const batch: ClaimedMessage[] = [];
-    const expired: ReadyMessage[] = [];
-    let bytes = 0;
-    while (batch.length < most) {
-      const { first } = this.#window;
-      if (first === undefined) break;
-      if (first.since < oldest || this.#deletions.has(first.place)) {
-        this.#window.take();
-        expired.push(first);
-        continue;
-      }
-      bytes += first.body.byteLength;
-      if (batch.length > 0 && bytes > maxBytes) break;
-      this.#window.take();
-      batch.push(this.#lease(first, now + leaseMs));
-    }
-    if (expired.length > 0) this.#dropExpired(expired);
-    return batch;
-  }
-
-  get #leasesLeft(): number {
-    const ofAccount = QUEUE_LIMITS.accountLeasedMessages - this.#parts.leased.leases;
-    return Math.min(ofAccount, QUEUE_LIMITS.leasedMessages - this.#leases.size);
-  }
-
-  #lease(message: ReadyMessage, untilMs: number): ClaimedMessage {
-    const { place, id, contentType, timestamp, body } = message;
-    const attempts = Math.max(message.attempts, this.#attempts.get(place) ?? 0) + 1;
-    const { leaseId } = this.#leases.add(message, attempts, untilMs);
-    return { leaseId, id, contentType, timestamp, attempts, body };
-  }
-
-  /** A failed removal is tried again when the messages are read again. */
-  #dropExpired(messages: readonly ReadyMessage[]): void {
-    const records = messages.map(({ place, body }) => ({ place, bytes: body.byteLength }));
-    this.#deletions.delete(records, this.#parts.work).then(
-      () => this.#pump(),
-      () => this.#window.forget(),
-    );
-  }
-
-  /** Claims have run out: each was an attempt. */
-  #expired(leases: readonly MessageLease[]): void {
-    for (const { place, attempts } of leases) {
-      this.#attempts.set(place, attempts);
-      this.#window.returned(place);
-    }
-    this.#pump();
   }
 
   // --- settling ---
@@ -419,9 +302,4 @@ export class QueueStore implements QueueEngine {
       this.#window.returned(lease.place);
     }
   }
-}
-
-/** When the message could be delivered first: a place begins with it. */
-function readyAt({ place }: ReadyMessage): number {
-  return dueOf(place);
 }
