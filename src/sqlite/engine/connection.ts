@@ -1,13 +1,12 @@
 /** One open database: its settings, its compiled statements, and how a statement runs in it. Everything is synchronous: it has a process of its own. */
 import { statSync } from 'node:fs';
-import { isAbsolute } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { SQL_LIMITS } from '../limits.js';
 import { Authorizer } from './authorizer.js';
+import { BUSY_MS, type ConnectionMode, LONG_TEXT_BYTES, openFile, PAGE_BYTES, setLimits } from './open-file.js';
+import { arrays, namesOf, numberIn, rowsText } from './rows.js';
 import type { SqliteDatabase, SqliteLibrary, SqliteStatement, SqliteValue } from './sqlite.js';
 import { type ParameterPlace, replaceParameters, type Statement, splitStatements } from './statements.js';
-
-export type ConnectionMode = 'read' | 'write';
 
 /** A statement was not run: it changes the database, and this connection reads. */
 export class NeedsWriter extends Error {}
@@ -48,17 +47,10 @@ export interface StatementRows {
 const CACHED_STATEMENTS = 100;
 const CACHED_CHARACTERS = 8 * 1024;
 const WRONG_COUNT = 'Wrong number of parameter bindings for SQL query.';
-const PAGE_BYTES = 4096;
 const QUICK_MS = 0.3;
-const BUSY_MS = 10_000;
-const CACHE_KIB = 8 * 1024;
-const LOG_BYTES = 4 * 1024 * 1024;
 /** The log of writes that a reader keeps from being moved into the file; from there on writers wait for readers, each time for this long at most. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 const CHECKPOINT_MS = 1000;
-/** A row of the largest size as SQL, which is up to six times as long. */
-export const LONG_TEXT_BYTES = 8 * SQL_LIMITS.valueBytes;
-
 export class DatabaseConnection {
   readonly authorizer = new Authorizer();
   readonly #database: SqliteDatabase;
@@ -85,27 +77,10 @@ export class DatabaseConnection {
   #sqlBytes: number = SQL_LIMITS.sqlBytes;
 
   constructor({ DatabaseSync, bindsWholeText }: SqliteLibrary, path: string, mode: ConnectionMode) {
-    // A relative one would be of whichever folder the process is in; a URI would be whatever it says.
-    if (!isAbsolute(path)) throw new Error(`the path of the database is not absolute: ${path.slice(0, 100)}`);
     this.#mode = mode;
     this.#path = path;
-    const database = new DatabaseSync(path, {
-      readOnly: mode === 'read',
-      enableForeignKeyConstraints: true,
-      // As on the hosted platform: "text" that names no column is text.
-      enableDoubleQuotedStringLiterals: true,
-      allowExtension: false,
-      timeout: BUSY_MS,
-    });
+    const database = openFile(DatabaseSync, path, mode);
     this.#database = database;
-    if (mode === 'write') database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA journal_mode = WAL`);
-    // Acknowledged writes are on the disk. Sorting stays in memory, where it has a bound.
-    database.exec(
-      `PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0;
-       PRAGMA journal_size_limit = ${LOG_BYTES}; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA recursive_triggers = OFF`,
-    );
-    database.enableDefensive(true);
-    setLimits(database);
     this.#totals = arrays(database.prepare('SELECT total_changes(), last_insert_rowid()'));
     this.#pages = arrays(database.prepare('PRAGMA page_count'));
     this.#schemaVersion = arrays(database.prepare('PRAGMA schema_version'));
@@ -393,45 +368,7 @@ export class DatabaseConnection {
   }
 }
 
-/** The rows of a call have more bytes than it may return. */
-export class ResultTooLarge extends Error {
-  constructor() {
-    super(`the result is larger than ${SQL_LIMITS.resultBytes} bytes: SQLITE_TOOBIG`);
-  }
-}
-
 const NO_VALUES: readonly SqliteValue[] = [];
-/** The most characters of an expression in the place of a parameter. */
-const MAX_EXPRESSION = 24;
-
-function setLimits({ limits }: SqliteDatabase): void {
-  limits.length = SQL_LIMITS.valueBytes;
-  // The text of a call is checked before; text with U+0000 may take an expression for each parameter.
-  limits.sqlLength = SQL_LIMITS.sqlBytes + SQL_LIMITS.parameters * MAX_EXPRESSION;
-  limits.column = SQL_LIMITS.columns;
-  limits.exprDepth = SQL_LIMITS.expressionDepth;
-  limits.compoundSelect = SQL_LIMITS.compoundSelect;
-  limits.vdbeOp = SQL_LIMITS.programSteps;
-  limits.functionArg = SQL_LIMITS.functionArguments;
-  limits.attach = 0;
-  limits.likePatternLength = SQL_LIMITS.likePatternBytes;
-  limits.variableNumber = SQL_LIMITS.parameters;
-  limits.triggerDepth = SQL_LIMITS.triggerDepth;
-}
-
-function arrays(statement: SqliteStatement): SqliteStatement {
-  statement.setReturnArrays(true);
-  return statement;
-}
-
-/** The names of its columns as JSON, without the brackets around all of them. */
-function namesOf(statement: SqliteStatement): string {
-  return statement
-    .columns()
-    .map(({ name }) => JSON.stringify(name))
-    .join();
-}
-
 function hasNul(value: SqliteValue | undefined): value is string {
   return typeof value === 'string' && value.includes('\0');
 }
@@ -443,30 +380,4 @@ function encoded(text: string, encoding: string): Uint8Array {
   // From UTF-8, which has no lone surrogates.
   const wide = Buffer.from(bytes.toString(), 'utf16le');
   return encoding === 'UTF-16be' ? wide.swap16() : wide;
-}
-
-/** The rows as JSON. */
-function rowsText(rows: Iterable<unknown>, room: number): string {
-  let text = '';
-  for (const row of rows) {
-    text += text === '' ? rowText(row) : `,${rowText(row)}`;
-    if (text.length > room) throw new ResultTooLarge();
-  }
-  return text;
-}
-
-/** Integers are read as BigInt, because one that is too large for a number would be an error: they lose digits, as in JSON. */
-function rowText(row: unknown): string {
-  if (!Array.isArray(row)) throw new TypeError('SQLite has given a row that is no array');
-  for (let at = 0; at < row.length; at++) {
-    const value: unknown = row[at];
-    if (typeof value === 'bigint') row[at] = Number(value);
-    else if (value instanceof Uint8Array) row[at] = Array.from(value);
-  }
-  return JSON.stringify(row);
-}
-
-function numberIn(row: unknown, at: number): number {
-  const value: unknown = Array.isArray(row) ? row[at] : 0;
-  return typeof value === 'bigint' || typeof value === 'number' ? Number(value) : 0;
 }

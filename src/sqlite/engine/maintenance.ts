@@ -1,7 +1,8 @@
 /** Operations on a database as a whole: written as text, copied while it is in use, filled from a text. */
 import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { MODULES } from './authorizer.js';
-import { type DatabaseConnection, LONG_TEXT_BYTES } from './connection.js';
+import type { DatabaseConnection } from './connection.js';
+import { LONG_TEXT_BYTES } from './open-file.js';
 import { eachStatement } from './statements.js';
 
 const CHUNK = 256 * 1024;
