@@ -1,7 +1,4 @@
-/**
- * CPU time and memory of each invocation, measured turn by turn. The wall time of a short turn stands for its CPU time; for a longer one
- * the thread's own clock is read, so that contention on the machine is not charged to the function.
- */
+/** CPU time and memory of each invocation, measured turn by turn, and the limits that end it. */
 import { getHeapStatistics } from 'node:v8';
 import { IdTable } from '../../protocol/id-table.js';
 import { DoneFlag, HostOpens, type IsolateLimits } from '../../protocol/messages.js';
@@ -9,12 +6,9 @@ import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import type { TurnMeter } from '../turns.js';
 import { collectGarbage } from './collect-garbage.js';
 import { threadCpuMs } from './thread-clock.js';
+import { LONG_TURN_MS, now, TurnClock } from './turn-clock.js';
 import { ORIGIN_MS, type WatchBlock } from './watch-block.js';
 
-/** A bound function takes a fifth less time; it is called twice a turn. */
-const now = performance.now.bind(performance);
-/** Turns longer than this are measured by the thread's clock. */
-const LONG_TURN_MS = 1;
 /**
  * In a turn this short no large buffer is made: 64 MB take 130 us and more (Node 20.20). Heap statistics, which take 0.3 us, are read at the end of longer
  * turns, and once in this many short ones: in a turn of another invocation a buffer would be attributed to that one.
@@ -23,8 +17,6 @@ const SHORT_TURN_MS = 0.01;
 const MEMORY_EVERY_TURNS = 4;
 /** Heap statistics are read after an allocation of this size. */
 const LARGE_BYTES = 1024 * 1024;
-/** The thread's clock is read again at the start of a turn after this time. A reading takes 3 us on Node 20. */
-const CLOCK_EVERY_MS = 1;
 /** CPU time that the thread takes for a call for which it stands still, about. */
 const STANDING_COST_MS = 0.02;
 /** Rarely used code may run for the first time in one of this many invocations. */
@@ -86,11 +78,7 @@ export class InvocationMeter implements TurnMeter {
   readonly #spent = new Set<number>();
   #limits: IsolateLimits = NO_LIMITS;
   #cpuTokens = new CpuTokenBucket({ overrunMs: 0 });
-  #startedMs = 0;
-  /** The last reading of the thread's clock, its time, and the wall time of short turns since. */
-  #clockMs = threadCpuMs();
-  #askedMs = now();
-  #wallSinceMs = 0;
+  readonly #clock = new TurnClock();
   #turnsSinceMemory = 0;
   #memoryBytesBefore = 0;
   #isOverMemory = false;
@@ -125,8 +113,8 @@ export class InvocationMeter implements TurnMeter {
    * ends a longer one.
    */
   beginCompiling(): void {
-    const clockMs = this.#clockBefore();
-    this.#watch.beginTurn(0, ORIGIN_MS + this.#startedMs, 2 * this.#limits.startupMs, 0, clockMs ?? 0);
+    const clockMs = this.#clock.begin();
+    this.#watch.beginTurn(0, ORIGIN_MS + this.#clock.startedMs, 2 * this.#limits.startupMs, 0, clockMs ?? 0);
   }
 
   endCompiling(): void {
@@ -140,8 +128,7 @@ export class InvocationMeter implements TurnMeter {
   endStartup(usedMs = 0): void {
     const { startupMs, cpuMs, cpuColdMs = 0 } = this.#limits;
     this.#coldMs = Math.max(0, cpuColdMs - usedMs);
-    const limitMs = Math.min(startupMs, cpuMs.fetch ?? startupMs);
-    this.#background = { usedMs: 0, earlierMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
+    this.#background = budgetOf(Math.min(startupMs, cpuMs.fetch ?? startupMs));
   }
 
   /** Whether function code may run for an invocation: not when its CPU time is used up, or the time of all finished ones. */
@@ -159,15 +146,7 @@ export class InvocationMeter implements TurnMeter {
     }
     if (this.#coldInvocations > 0 && --this.#coldInvocations === 0 && this.#cold === undefined) this.#coldMs = 0;
     const limit = this.#limits.cpuMs[LIMIT_OF[kind] ?? 'fetch'];
-    this.#budgets.set(invocation, {
-      usedMs: 0,
-      earlierMs: 0,
-      limitMs: limit ?? Number.POSITIVE_INFINITY,
-      peakBytes: 0,
-      grownBytes: 0,
-      refusedMs: 0,
-      isSpent: false,
-    });
+    this.#budgets.set(invocation, budgetOf(limit ?? Number.POSITIVE_INFINITY));
   }
 
   /** The invocation has got a message, which restarts its CPU time. */
@@ -212,10 +191,10 @@ export class InvocationMeter implements TurnMeter {
     const budget = this.#budgets.get(invocation) ?? this.#background;
     this.#budget = budget;
     const budgetMs = budget === undefined ? this.#limits.startupMs : this.#grant(budget) - budget.usedMs;
-    const clockMs = this.#clockBefore();
+    const clockMs = this.#clock.begin();
     this.#watch.beginTurn(
       invocation,
-      ORIGIN_MS + this.#startedMs,
+      ORIGIN_MS + this.#clock.startedMs,
       Math.max(0, budgetMs),
       budget === undefined ? 0 : budget.usedMs + budget.earlierMs,
       clockMs ?? 0,
@@ -230,18 +209,18 @@ export class InvocationMeter implements TurnMeter {
     const budget = this.#budgets.get(invocation);
     if (budget === undefined || budget.isSpent) return;
     const isItsTurn = budget === this.#budget;
-    let runningMs = isItsTurn ? now() - this.#startedMs : 0;
+    let runningMs = isItsTurn ? now() - this.#clock.startedMs : 0;
     const isWorthALook = isItsTurn && !this.#isOverMemory && this.#isMemoryDue(runningMs);
     if (isWorthALook && this.#memoryBytes() > this.#limits.memoryBytes) {
       // The collection is charged separately and restarts the measurement.
-      budget.usedMs += this.#cpuOf(runningMs, threadCpuMs());
+      budget.usedMs += this.#clock.runningMs(runningMs);
       this.#checkMemory(invocation, budget);
-      this.#startedMs = now();
+      this.#clock.startedMs = now();
       runningMs = 0;
     }
     const grantMs = this.#grant(budget);
     if (budget.usedMs + runningMs <= grantMs) return;
-    if (runningMs > 0) runningMs = this.#cpuOf(runningMs, threadCpuMs());
+    if (runningMs > 0) runningMs = this.#clock.runningMs(runningMs);
     if (budget.usedMs + runningMs <= grantMs) return;
     if (!isItsTurn) {
       this.#use(invocation, budget, 0);
@@ -255,10 +234,8 @@ export class InvocationMeter implements TurnMeter {
   /** The watchdog watches until leave(): function code may run once more before the next turn, see TurnQueue. */
   end(invocation: number): void {
     this.#endedMs = now();
-    const wallMs = this.#endedMs - this.#startedMs;
-    const isLong = wallMs > LONG_TURN_MS;
-    const usedMs = isLong ? this.#longTurnMs(wallMs) : wallMs;
-    if (!isLong) this.#wallSinceMs += wallMs;
+    const wallMs = this.#endedMs - this.#clock.startedMs;
+    const usedMs = this.#clock.end(wallMs);
     const budget = this.#budget;
     if (wallMs > SHORT_TURN_MS || ++this.#turnsSinceMemory >= MEMORY_EVERY_TURNS) this.#checkMemory(invocation, budget);
     this.#use(invocation, budget, usedMs);
@@ -271,7 +248,7 @@ export class InvocationMeter implements TurnMeter {
     this.#watch.endTurn();
     const wallMs = now() - this.#endedMs;
     // A short interval is work of the host realm.
-    if (wallMs > LONG_TURN_MS) this.#use(this.#invocation, this.#payer(), this.#longTurnMs(wallMs));
+    if (wallMs > LONG_TURN_MS) this.#use(this.#invocation, this.#payer(), this.#clock.end(wallMs));
   }
 
   /** Node has read properties of a rejected promise behind the last turn, which may be function code: its time counts, however short. */
@@ -279,9 +256,7 @@ export class InvocationMeter implements TurnMeter {
     if (!this.#isWatched) return;
     const wallMs = now() - this.#endedMs;
     this.#endedMs += wallMs;
-    const isLong = wallMs > LONG_TURN_MS;
-    if (!isLong) this.#wallSinceMs += wallMs;
-    this.#use(this.#invocation, this.#payer(), isLong ? this.#longTurnMs(wallMs) : wallMs);
+    this.#use(this.#invocation, this.#payer(), this.#clock.end(wallMs));
   }
 
   /** CPU time of other threads for code that belongs to no invocation: the global scope. */
@@ -315,7 +290,7 @@ export class InvocationMeter implements TurnMeter {
     const beganMs = now();
     const result = task();
     const waitedMs = Math.max(0, now() - beganMs - STANDING_COST_MS);
-    this.#startedMs += waitedMs;
+    this.#clock.startedMs += waitedMs;
     this.#watch.postpone(waitedMs);
     return result;
   }
@@ -328,8 +303,7 @@ export class InvocationMeter implements TurnMeter {
 
   /** Excludes the CPU time since the last turn from all accounting. */
   skip(): void {
-    this.#clockMs = threadCpuMs();
-    this.#wallSinceMs = 0;
+    this.#clock.skip();
   }
 
   /** The budget for code that runs after the last turn: its invocation may be over by now. */
@@ -362,35 +336,6 @@ export class InvocationMeter implements TurnMeter {
     // The first that needs it has it.
     if (this.#cold === undefined && budget.usedMs > grantMs) this.#cold = budget;
     return this.#cold === undefined || this.#cold === budget ? grantMs + this.#coldMs : grantMs;
-  }
-
-  /**
-   * About what the thread's clock shows at the start of a turn. An older reading would not distinguish the time that a turn waits on a busy
-   * machine from the work of the host realm since then.
-   */
-  #clockBefore(): number | undefined {
-    this.#startedMs = now();
-    if (this.#startedMs - this.#askedMs > CLOCK_EVERY_MS) this.#ask();
-    return this.#clockMs === undefined ? undefined : this.#clockMs + this.#wallSinceMs;
-  }
-
-  /** CPU time of the turn that just ended: the clock's advance less the time used before the turn and up to the last measurement. */
-  #longTurnMs(wallMs: number): number {
-    const clockMs = threadCpuMs();
-    const usedMs = this.#cpuOf(wallMs, clockMs);
-    this.#ask(clockMs);
-    return usedMs;
-  }
-
-  #cpuOf(wallMs: number, clockMs: number | undefined): number {
-    if (clockMs === undefined || this.#clockMs === undefined) return wallMs;
-    return Math.min(wallMs, Math.max(0, clockMs - this.#clockMs - this.#wallSinceMs));
-  }
-
-  #ask(clockMs = threadCpuMs()): void {
-    this.#clockMs = clockMs;
-    this.#askedMs = now();
-    this.#wallSinceMs = 0;
   }
 
   #checkMemory(invocation: number, budget: CpuBudget | undefined): void {
@@ -446,4 +391,8 @@ export class InvocationMeter implements TurnMeter {
     if (budget !== undefined) budget.usedMs += (threadCpuMs() ?? now()) - beforeMs;
     this.skip();
   }
+}
+
+function budgetOf(limitMs: number): CpuBudget {
+  return { usedMs: 0, earlierMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
 }
