@@ -2,13 +2,14 @@
  * One connection between the host process and an isolate, as both ends see it: exchanges with a head and at most one body in each
  * direction, flow-controlled by credit, so that a slow reader slows the writer and memory stays bounded.
  */
-
 import { reportFault } from '../quotas/guarded.js';
 import type { HostShare } from '../quotas/host/host-share.js';
 import { WIDE_WINDOW_BYTES, WINDOW_BYTES } from './bodies/body-owner.js';
+import { type ChannelBounds, EXCHANGE_BYTES, FutileFrames, HeldMemory, UNBOUNDED } from './channel-bounds.js';
 import { Exchange, type ExchangeCarrier, type ExchangeListener } from './exchange.js';
+import { ExchangeIds } from './exchange-ids.js';
 import { INLINE_BODY_BYTES } from './frames/frame-layout.js';
-import { type FrameBounds, FrameReader, type FrameSink, TRUSTED_BOUNDS } from './frames/frame-reader.js';
+import { FrameReader, type FrameSink } from './frames/frame-reader.js';
 import { FrameWriter } from './frames/frame-writer.js';
 import { GatedReader } from './frames/gated-reader.js';
 import { type Awaited, LateFrames } from './frames/late-frames.js';
@@ -18,16 +19,6 @@ import type { Transport } from './transports/transport.js';
 
 /** A peer that opens more at once is not honest: the host admits fewer, an isolate is refused earlier by its quotas. */
 const MAX_EXCHANGES = 16_384;
-/** All bodies of one connection together, queued and not yet read, and the heads of what the peer has opened: for an end without a share. */
-const MAX_QUEUED_BYTES = 128 * 1024 * 1024;
-/** From here on windows stay small, so that it takes thousands of clients that do not read to come there. */
-const PRESSURE_BYTES = MAX_QUEUED_BYTES / 8;
-/** The memory that this end needs for an exchange of the peer beside its contents. */
-const EXCHANGE_BYTES = 1024;
-/** An honest peer sends a few frames for exchanges that have just ended. One that sends this many in a second only keeps this end busy. */
-const MAX_FUTILE_FRAMES = 10_000;
-const FUTILE_WITHIN_MS = 1000;
-const MAX_ID = 0xffff_fffe;
 /** From this number of frames on they are written at once. */
 const MANY_FRAMES = 16;
 
@@ -46,56 +37,34 @@ export interface ChannelOwner {
   onClose(error: ProtocolError | undefined): void;
 }
 
-/** The bounds that the host sets for a connection. */
-export interface ChannelBounds {
-  readonly frames: FrameBounds;
-  /** The account that everything of the connection is counted to. */
-  readonly share: HostShare | undefined;
-  /**
-   * The peer is a process of the host with bodies and calls of many clients, any of which may be slow or give up: their number, their bytes and late frames
-   * have no bound, and a body has a wide window while all of them hold little. @default false
-   */
-  readonly isForMany?: boolean;
-}
-
-const UNBOUNDED: ChannelBounds = { frames: TRUSTED_BOUNDS, share: undefined };
-
 export class Channel implements FrameSink, ExchangeCarrier {
   readonly writer = new FrameWriter();
   readonly #transport: Transport;
   readonly #owner: ChannelOwner;
-  #share: HostShare | undefined;
+  readonly #closedReason: string;
+  readonly #held: HeldMemory;
   readonly #reader: GatedReader;
   readonly #frames: FrameReader;
   /** Made when the thread first stands still. */
   #late: LateFrames | undefined;
-  /** The bytes waiting to be written that are counted to the account. */
-  #countedUnwrittenBytes = 0;
-  #futileFrames = 0;
-  #futileSinceMs = 0;
-  /** Ids of the peer grow, so that one is never used again while its frames may be on their way. */
-  #lastPeerId = 0;
+  readonly #futile = new FutileFrames();
+  readonly #ids: ExchangeIds;
   readonly #exchanges = new IdTable<Exchange>();
   /** Exchanges whose writers wait until the connection takes more. */
   #backpressured = new Set<Exchange>();
-  readonly #peerParity: number;
-  readonly #firstId: 1 | 2;
-  #nextId: number;
   readonly #isForMany: boolean;
-  #queuedBytes = 0;
   #isFlushScheduled = false;
   #framesWaiting = 0;
   #isClosed = false;
   readonly #flush = (): void => {
     try {
       this.#isFlushScheduled = false;
-      this.#writeOut();
+      this.flushNow();
     } catch (error) {
       this.#failed(error);
     }
   };
 
-  /** The host opens even ids, the isolate odd ones. */
   constructor(
     transport: Transport,
     side: 'host' | 'isolate',
@@ -104,13 +73,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
   ) {
     this.#transport = transport;
     this.#owner = owner;
-    this.#share = share;
+    this.#closedReason = owner.closedReason ?? 'The connection is closed';
+    this.#held = new HeldMemory(transport, share, isForMany);
     this.#isForMany = isForMany;
     this.#frames = new FrameReader(this, frames);
     this.#reader = new GatedReader(transport, this.#frames, share, error => this.#failed(error));
-    this.#firstId = side === 'host' ? 2 : 1;
-    this.#nextId = this.#firstId;
-    this.#peerParity = side === 'host' ? 1 : 0;
+    this.#ids = new ExchangeIds(side);
     transport.start({
       onRead: bytes => {
         try {
@@ -131,10 +99,6 @@ export class Channel implements FrameSink, ExchangeCarrier {
     });
   }
 
-  get #closedReason(): string {
-    return this.#owner.closedReason ?? 'The connection is closed';
-  }
-
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -148,7 +112,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   }
 
   get isUnderMemoryPressure(): boolean {
-    return this.#share === undefined ? this.#queuedBytes > PRESSURE_BYTES : this.#share.bytes.isUnderMemoryPressure;
+    return this.#held.isUnderMemoryPressure;
   }
 
   get unwrittenBytes(): number {
@@ -163,11 +127,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (this.#isClosed) return true;
     if (this.#reader.holdsBytes) return false;
     for (const { headBytes, queuedBytes } of this.#exchanges.values()) if (headBytes + queuedBytes > 0) return false;
-    this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
-    this.#countedUnwrittenBytes = 0;
-    this.#share = share;
     this.#reader.assign(share);
-    this.#countUnwritten(share);
+    this.#held.assign(share);
     return true;
   }
 
@@ -175,18 +136,18 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#exchanges.get(id);
   }
 
-  /** The id of the exchange that this end opens next. Ids grow: a channel that replaces another connection continues with its ids. */
+  /** See {@link ExchangeIds.next}. */
   get nextId(): number {
-    return this.#nextId;
+    return this.#ids.next;
   }
 
   set nextId(id: number) {
-    this.#nextId = id;
+    this.#ids.next = id;
   }
 
-  /** The peer may still open an exchange of this id: what it has sent is not read yet. */
+  /** See {@link ExchangeIds.mayOpen}. */
   mayOpen(id: number): boolean {
-    return !this.#isClosed && (id & 1) === this.#peerParity && id > this.#lastPeerId;
+    return !this.#isClosed && this.#ids.mayOpen(id);
   }
 
   /** Opens an exchange. With `isComplete` the body is all of it, else it follows by `write` and `end`. */
@@ -198,8 +159,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     isComplete: boolean,
     listener?: ExchangeListener,
   ): Exchange {
-    const id = this.#nextId;
-    this.#nextId = id + 2 <= MAX_ID ? id + 2 : this.#firstId;
+    const id = this.#ids.take();
     const exchange = new Exchange(this, id);
     exchange.listener = listener;
     if (this.#isClosed) {
@@ -209,11 +169,8 @@ export class Channel implements FrameSink, ExchangeCarrier {
     const isLarge = isComplete && body !== null && body.length > INLINE_BODY_BYTES;
     this.writer.open(id, kind, head, isUtf8, isLarge ? null : body, isComplete && !isLarge);
     this.#exchanges.set(id, exchange);
-    if (isLarge) {
-      exchange.sendBuffered(typeof body === 'string' ? Buffer.from(body) : body);
-    } else if (isComplete) {
-      exchange.markSent();
-    }
+    if (isLarge) exchange.sendBuffered(typeof body === 'string' ? Buffer.from(body) : body);
+    else if (isComplete) exchange.markSent();
     this.scheduleFlush();
     return exchange;
   }
@@ -240,12 +197,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
    * @param frames how many are much. @default 16
    */
   flushMany(frames: number = MANY_FRAMES): void {
-    if (this.#framesWaiting >= frames) this.#writeOut();
-  }
-
-  /** Writes out the gathered frames: the code that runs next may never end. */
-  flushNow(): void {
-    this.#writeOut();
+    if (this.#framesWaiting >= frames) this.flushNow();
   }
 
   /** Whether the thread may stand still for an answer now. See {@link Transport.beginBlocking}. */
@@ -262,17 +214,19 @@ export class Channel implements FrameSink, ExchangeCarrier {
     const late = this.#late;
     late.awaited = awaited;
     this.#frames.sink = late;
-    this.#writeOut();
+    this.flushNow();
     while (!isOver() && !this.#isClosed) {
       if (this.#transport.readBlocking?.() !== true) break;
-      this.#writeOut();
+      this.flushNow();
     }
     late.awaited = undefined;
     if (late.isEmpty) this.#frames.sink = this;
     else {
       setImmediate(() => {
         try {
-          this.#catchUp(late);
+          if (this.#frames.sink === this) return;
+          this.#frames.sink = this;
+          late.release();
         } catch (error) {
           this.#failed(error);
         }
@@ -280,27 +234,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
     }
   }
 
-  #catchUp(late: LateFrames): void {
-    if (this.#frames.sink === this) return;
-    this.#frames.sink = this;
-    late.release();
-  }
-
-  /** Counts the bytes that the exchanges hold, so that a peer cannot fill this side's memory with many of them. */
   countQueued(bytes: number): void {
-    if (this.#share !== undefined) {
-      this.#share.bytes.countBuffers(bytes);
-      return;
-    }
-    this.#queuedBytes += bytes;
-    // Released bytes are never refused: they are released while a connection is being closed for holding too much.
-    if (bytes > 0 && this.#queuedBytes > MAX_QUEUED_BYTES && !this.#isForMany)
-      throw new ProtocolError('Too much data is queued');
+    this.#held.countQueued(bytes);
   }
 
-  /** Counts the bytes that wait for the peer's credit. */
   countBacklog(bytes: number): void {
-    this.#share?.bytes.countBuffers(bytes);
+    this.#held.countBacklog(bytes);
   }
 
   resumeWhenDrained(exchange: Exchange): void {
@@ -312,21 +251,12 @@ export class Channel implements FrameSink, ExchangeCarrier {
     if (!exchange.isFinished || this.#exchanges.get(exchange.id) !== exchange) return;
     this.#exchanges.delete(exchange.id);
     if (this.#backpressured.size > 0) this.#backpressured.delete(exchange);
-    this.#countHead(-exchange.headBytes);
+    this.#held.countHead(-exchange.headBytes);
   }
 
-  /**
-   * Counts a frame without an open exchange, which may have ended while the frame was on its way.
-   * @throws ProtocolError when there are too many of them
-   */
+  /** Counts a frame without an open exchange. @throws ProtocolError when there are too many of them */
   futileFrame(): void {
-    if (this.#isForMany || ++this.#futileFrames <= MAX_FUTILE_FRAMES) return;
-    const now = performance.now();
-    if (now - this.#futileSinceMs < FUTILE_WITHIN_MS) {
-      throw new ProtocolError(`More than ${MAX_FUTILE_FRAMES} frames in a second belong to nothing that is open`);
-    }
-    this.#futileSinceMs = now;
-    this.#futileFrames = 0;
+    if (!this.#isForMany) this.#futile.count();
   }
 
   close(): void {
@@ -335,27 +265,16 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#close(undefined);
   }
 
-  #writeOut(): void {
+  /** Writes out the gathered frames: the code that runs next may never end. */
+  flushNow(): void {
     this.#framesWaiting = 0;
     if (this.#isClosed || this.writer.isEmpty) return;
     this.#transport.write(this.writer.take());
-    if (this.#share !== undefined) this.#countUnwritten(this.#share);
-  }
-
-  #countUnwritten(share: HostShare): void {
-    const { unwrittenBytes } = this.#transport;
-    if (unwrittenBytes === this.#countedUnwrittenBytes) return;
-    share.bytes.countBuffers(unwrittenBytes - this.#countedUnwrittenBytes);
-    this.#countedUnwrittenBytes = unwrittenBytes;
-  }
-
-  #countHead(bytes: number): void {
-    if (this.#share === undefined) this.countQueued(bytes);
-    else this.#share.bytes.countHeap(bytes);
+    this.#held.countUnwritten();
   }
 
   #drained(): void {
-    if (this.#share !== undefined && !this.#isClosed) this.#countUnwritten(this.#share);
+    if (!this.#isClosed) this.#held.countUnwritten();
     if (this.#backpressured.size === 0) return;
     const waiting = this.#backpressured;
     this.#backpressured = new Set();
@@ -383,9 +302,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#backpressured.clear();
     for (const exchange of open) {
       this.#over(() => exchange.receiveReset(this.#closedReason));
-      this.#countHead(-exchange.headBytes);
+      this.#held.countHead(-exchange.headBytes);
     }
-    this.#share?.bytes.countBuffers(-this.#countedUnwrittenBytes);
+    this.#held.release();
     this.#over(() => this.#owner.onClose(error));
   }
 
@@ -407,20 +326,16 @@ export class Channel implements FrameSink, ExchangeCarrier {
   onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void {
     // It was read together with a frame for which the owner has closed the connection.
     if (this.#isClosed) return;
-    if ((id & 1) !== this.#peerParity || id === 0) throw new ProtocolError(`The peer may not open the id ${id}`);
-    if (id <= this.#lastPeerId && this.#lastPeerId + 2 <= MAX_ID) {
-      throw new ProtocolError(`The peer opened the id ${id} after ${this.#lastPeerId}`);
-    }
+    this.#ids.opened(id);
     if (this.#exchanges.has(id)) throw new ProtocolError(`The id ${id} is open already`);
     if (this.#exchanges.size >= MAX_EXCHANGES && !this.#isForMany)
       throw new ProtocolError('Too many exchanges are open');
     if (!isComplete && body.length > 0) throw new ProtocolError('A body that is not complete came with its head');
-    this.#lastPeerId = id;
     const exchange = new Exchange(this, id);
     this.#exchanges.set(id, exchange);
     // A character of a text that is not Latin-1 takes two bytes.
     exchange.headBytes = EXCHANGE_BYTES + head.length * 2;
-    this.#countHead(exchange.headBytes);
+    this.#held.countHead(exchange.headBytes);
     if (isComplete) exchange.receiveWhole();
     this.#owner.onOpen(exchange, kind, head, body, isComplete);
   }
@@ -428,7 +343,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   onReply(id: number, status: number, head: string, body: Buffer, isComplete: boolean): void {
     const exchange = this.#find(id);
     if (exchange === undefined) return;
-    if ((id & 1) === this.#peerParity) throw new ProtocolError('A reply came for an exchange of the peer');
+    if (this.#ids.isOfPeer(id)) throw new ProtocolError('A reply came for an exchange of the peer');
     if (exchange.isReplied) throw new ProtocolError('A second reply came');
     if (!isComplete && body.length > 0) throw new ProtocolError('A body that is not complete came with its head');
     exchange.isReplied = true;
@@ -478,7 +393,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** When one of them is over, the failure that ended it is on its way to the peer, which passes it on. */
   onSplice(id: number, from: number): void {
     // A call that is sent its own answer would go round without end, and cost the peer nothing.
-    if (id === from && (id & 1) === this.#peerParity) throw new ProtocolError('A call was spliced to itself');
+    if (id === from && this.#ids.isOfPeer(id)) throw new ProtocolError('A call was spliced to itself');
     const source = this.#find(from);
     if (source !== undefined) this.#find(id)?.receiveSplice(source);
   }
