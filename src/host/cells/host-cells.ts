@@ -62,12 +62,11 @@ export interface CellsHealth {
   readonly tasks: SystemBudget | undefined;
 }
 
-/** Services that have a process of their own, as cells need them. */
-export interface HostCellsBackend {
-  readonly connections: CellBackend;
-  /** Resolves when there are connections for one more cell, as many as it has leases. */
-  readonly ready: (leases: number) => Promise<unknown>;
-  readonly pid: () => number | undefined;
+/** The backend process, as cells need it. */
+interface CellsBackend {
+  /** `prepare` resolves when there are connections for one more cell, as many as it has leases. */
+  readonly connections: CellBackend & { prepare(leases: number): Promise<void> };
+  readonly pid: number | undefined;
 }
 
 export interface HostCellsParts {
@@ -82,7 +81,7 @@ export interface HostCellsParts {
   /** A share of the host with the bounds of an account. `onStuck` gets the reason why its owner must end. */
   readonly share: (owner: string, onStuck: (reason: string) => void) => HostShare;
   readonly warn: (error: EdgeError) => void;
-  readonly backend?: HostCellsBackend | undefined;
+  readonly backend?: CellsBackend | undefined;
 }
 
 export class HostCells {
@@ -146,7 +145,7 @@ export class HostCells {
       },
       evict,
       endWarmCell: () => this.#warm.endOne(),
-      backendPid: () => backend?.pid(),
+      backendPid: () => backend?.pid,
     });
   }
 
@@ -329,7 +328,7 @@ export class HostCells {
     const { options, backend } = this.#parts;
     if (options.isolation === 'process') await this.#prepareSandbox();
     // Last: connections that no cell takes soon are closed.
-    await backend?.ready(this.#budgets.leases(leases));
+    await backend?.connections.prepare(this.#budgets.leases(leases));
   }
 
   async #prepareSandbox(): Promise<void> {

@@ -26,7 +26,7 @@ import { lazyCounters, openRedisCounters, type SharedCounters } from '../../quot
 import { keepPrivate } from '../../storage/files/private-directory.js';
 import { LimitSets } from '../account-limits.js';
 import { HostBackend } from '../backend/host-backend.js';
-import { HostCells, type HostCellsBackend } from '../cells/host-cells.js';
+import { HostCells } from '../cells/host-cells.js';
 import { AlarmScheduler } from '../events/alarm-scheduler.js';
 import { CronScheduler } from '../events/cron-scheduler.js';
 import { QueueDispatcher } from '../events/queues/queue-dispatcher.js';
@@ -39,6 +39,7 @@ import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
 import { type ObjectRules, objectRunnerOf } from '../objects/object-runner.js';
 import { objectSocketCalls } from '../objects/socket-calls.js';
+import { copyableOptions } from '../options/copyable-options.js';
 import { type EdgeHostOptions, type ResolvedHostOptions, resolveHostOptions } from '../options/host-options.js';
 import { calleeOf } from '../rpc/find-callee.js';
 import { type FindCallee, functionCalls } from '../rpc/function-calls.js';
@@ -216,7 +217,7 @@ export class HostCore {
           onStuck(reason);
         }),
       warn: this.#warn,
-      ...(this.remote !== undefined && { backend: cellBackend(this.remote) }),
+      ...(this.remote !== undefined && { backend: this.remote }),
     });
   }
 
@@ -238,7 +239,7 @@ export class HostCore {
       hello: () => ({
         connectionSlotRelease,
         applicationRows: this.bindings.registry.rows.filter(this.bindings.isHere).map(({ id }) => id),
-        options: crossing(this.options),
+        options: copyableOptions(this.options),
         keepDays: usage === false ? DEFAULT_KEEP_DAYS : usage.keepDays,
         keepsUsage: usage !== false,
         heapBytes: this.options.hostHeapBytes,
@@ -389,26 +390,4 @@ export class HostCore {
       warn: this.#warn,
     };
   }
-}
-
-function cellBackend(remote: HostBackend): HostCellsBackend {
-  return {
-    connections: remote.connections,
-    ready: leases => remote.connections.prepare(leases),
-    pid: () => remote.pid,
-  };
-}
-
-/** The options that rows may read in another process: those that can be copied. */
-function crossing(options: object): object {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => {
-      try {
-        structuredClone(value);
-        return true;
-      } catch {
-        return false;
-      }
-    }),
-  );
 }

@@ -1,6 +1,6 @@
 /** Where the answer to one request of node:http goes, and where the body of the request comes from. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError } from '../../quotas/errors.js';
 import { detached, guarded } from '../../quotas/guarded.js';
 import {
   cutOff,
@@ -16,6 +16,7 @@ import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import { type Deadline, TimerList } from '../invocation/limits/timer-list.js';
 import type { AnswerBody, RequestBodySource, ResponseSink } from '../invocation/response-sink.js';
+import { answerFailure, bodyFailure } from './answer-failures.js';
 import type { Coding } from './compression/accepted-coding.js';
 import { CompressedBody } from './compression/compressed-body.js';
 import { MIN_COMPRESSED_BYTES, withVary } from './compression/compressible.js';
@@ -27,7 +28,6 @@ import { bodyIsRead, ReadBody } from './read-body.js';
 import {
   checkHeadLength,
   declaredLength,
-  HeadTooLongError,
   headOnly,
   unsendablePart,
   withoutLength,
@@ -205,7 +205,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     try {
       parsed = parseResponseHead(head);
     } catch (error) {
-      this.#refuseAnswer(this.#failureOf(error, undefined));
+      this.refuseAnswer(answerFailure(this.#context.function, error, undefined));
       return;
     }
     this.answer(status, parsed, body, isComplete, exchange);
@@ -216,16 +216,12 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     try {
       this.#send(status, head, body, isComplete, exchange);
     } catch (error) {
-      this.#refuseAnswer(this.#failureOf(error, head));
+      this.refuseAnswer(answerFailure(this.#context.function, error, head));
     }
   }
 
   /** The answer cannot be given: the client gets an error page. */
   refuseAnswer(failure: EdgeError): void {
-    this.#refuseAnswer(failure);
-  }
-
-  #refuseAnswer(failure: EdgeError): void {
     if (this.#invocation === undefined) this.fail(failure);
     else this.#invocation.refuseAnswer(failure, 'exception');
   }
@@ -298,7 +294,7 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       writeHead(response, status, statusText, own);
       response.end(encoded ?? body);
     } catch (error) {
-      sendError(this.#request, response, this.#failureOf(error, { statusText, headers: plain }));
+      sendError(this.#request, response, answerFailure(this.#context.function, error, { statusText, headers: plain }));
     }
   }
 
@@ -319,26 +315,6 @@ export class NodeSink implements ResponseSink, RequestBodySource {
     this.#exchange = exchange;
     this.#isStreaming = true;
     this.bodyReady();
-  }
-
-  /** Why the answer cannot be sent. `head` is undefined when it could not even be read. */
-  #failureOf(error: unknown, head: ResponseHead | undefined): EdgeError {
-    const { function: name } = this.#context;
-    const options = { cause: error };
-    if (head === undefined)
-      return new EdgeError(
-        'EDGE_PROTOCOL',
-        `The response of function "${name}" cannot be sent: ${String(error)}`,
-        options,
-      );
-    const part = error instanceof HeadTooLongError ? error.message : unsendablePart(head.statusText, head.headers);
-    return part === undefined
-      ? new EdgeError(
-          'EDGE_INTERNAL',
-          `The response of function "${name}" could not be sent: ${String(error)}`,
-          options,
-        )
-      : new EdgeError('EDGE_RESPONSE_HEADER', `The response of function "${name}" cannot be sent over HTTP: ${part}`);
   }
 
   bodyReady(): void {
@@ -378,23 +354,11 @@ export class NodeSink implements ResponseSink, RequestBodySource {
       this.#invocation?.bodyEnded();
     } catch (error) {
       // With more bytes than the declared length, or fewer, the client cannot know where the next response begins.
-      this.#invocation?.refuseAnswer(this.#lengthError(error), 'exception');
+      this.#invocation?.refuseAnswer(bodyFailure(this.#context.function, error), 'exception');
       cutOff(response);
     } finally {
       this.#isMoving = false;
     }
-  }
-
-  #lengthError(cause: unknown): EdgeError {
-    const { function: name } = this.#context;
-    return errorCode(cause) === 'ERR_HTTP_CONTENT_LENGTH_MISMATCH'
-      ? new EdgeError(
-          'EDGE_RESPONSE_HEADER',
-          `The response of function "${name}" is cut off: its Content-Length is not the length of its body`,
-        )
-      : new EdgeError('EDGE_INTERNAL', `The response of function "${name}" could not be sent: ${String(cause)}`, {
-          cause,
-        });
   }
 
   fail(error: EdgeError): void {

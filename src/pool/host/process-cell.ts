@@ -1,15 +1,12 @@
 /** A cell as a supervised child process: it has inherited socket pairs, and no environment, no files and nothing else of the application. */
 import { Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { Channel, type ChannelOwner } from '../../protocol/channel.js';
 import { socketTransport } from '../../protocol/transports/transport.js';
 import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { type CellSettings, CONTROL_BOUNDS, Control, parseEnded, parseFlag, startPayload } from '../control.js';
 import type { Launcher } from '../launcher/launcher.js';
-import { NODE_PATH } from '../node-path.js';
-import { descendantsOf } from '../processes/process-tree.js';
-import { cellFlags, isolateFlags } from '../sandbox/cell-flags.js';
+import { isolateFlags } from '../sandbox/cell-flags.js';
 import type { Sandbox } from '../sandbox/sandbox.js';
 import { type Inmate, launchBehind, type SpawnedProcess } from '../sandbox/spawn.js';
 import type { Trial } from '../sandbox/trial.js';
@@ -23,10 +20,11 @@ import {
   type LeaseConnection,
   protocolDetail,
 } from './cell.js';
-import { boundsOf } from './cell-usage/cell-bounds.js';
+import { type CellProgram, cellProgram } from './cell-program.js';
 import { KernelReader } from './cell-usage/cell-reader.js';
 import type { CellReader } from './cell-usage/cell-watch.js';
-import { CellCgroup, type CgroupParent } from './cell-usage/cgroup.js';
+import type { CellCgroup, CgroupParent } from './cell-usage/cgroup.js';
+import { enclose } from './cell-usage/enclose.js';
 import { CellLastWords } from './last-words.js';
 import { printable } from './printable.js';
 
@@ -55,12 +53,6 @@ export interface CellSurroundings {
   readonly launcher?: Launcher | undefined;
   /** @default Node with the main file of a cell */
   readonly program?: CellProgram | undefined;
-}
-
-/** The program that runs as a cell. */
-export interface CellProgram {
-  readonly command: string;
-  readonly args: readonly string[];
 }
 
 export class ProcessCell implements Cell {
@@ -399,37 +391,5 @@ export class ProcessCell implements Cell {
     const detail = why === undefined ? how : `${how}, ${printable(why)}`;
     resolve(detail);
     this.#events.onExit(detail);
-  }
-}
-
-function cellProgram(): CellProgram {
-  const main = fileURLToPath(new URL('../cell/cell-main.bundle.cjs', import.meta.url));
-  return { command: NODE_PATH, args: [...cellFlags(), main] };
-}
-
-/**
- * Moves the processes of a cell into a control group while they start; the kernel takes 16 ms to move a process. No function code runs before the
- * cell is up, and processes that were forked by then are found: parents are moved before their children are listed, and what they fork later is
- * created inside. A shell that moves itself first would leave variables in the environment. Undefined if it could not be done.
- */
-async function enclose(root: number, cgroups: CgroupParent, options: CellOptions): Promise<CellCgroup | undefined> {
-  const { memoryBytes, threads } = boundsOf(options);
-  let cgroup: CellCgroup;
-  try {
-    cgroup = new CellCgroup(cgroups, { memoryBytes, tasks: threads });
-  } catch {
-    return undefined;
-  }
-  if (!(await cgroup.add(root))) {
-    await cgroup.remove();
-    return undefined;
-  }
-  const isInside = new Set([root]);
-  for (;;) {
-    const [next] = descendantsOf(root).filter(pid => !isInside.has(pid));
-    if (next === undefined) return cgroup;
-    isInside.add(next);
-    // Moving a process that is in the group already takes no time; one that has ended cannot be moved.
-    await cgroup.add(next);
   }
 }
