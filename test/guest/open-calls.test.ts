@@ -20,7 +20,7 @@ interface Call {
 }
 
 interface Modules {
-  calls: {
+  'open-calls': {
     openCall(op: Op, service: number, head: string, body: string | undefined, reply: Reply): Call;
     dropCall(exchange: number): void;
   };
@@ -41,7 +41,7 @@ function opened(): Opened {
   const realm = newRealm();
   realm.answer(Op.Call, () => 7);
   const heard: unknown[] = [];
-  const call = realm.modules.calls.openCall(Op.Call, SERVICE, 'get\nFILES\n{}', undefined, {
+  const call = realm.modules['open-calls'].openCall(Op.Call, SERVICE, 'get\nFILES\n{}', undefined, {
     onReply: (head, body) => heard.push(head, body === null ? null : body.size),
     onFailed: makeError => heard.push(`${makeError()}`),
   });
@@ -53,7 +53,7 @@ test('openCall() answers with the exchange that the host has opened', t => {
   const { modules, answer, takeOps } = newRealm();
   answer(Op.CallStream, () => 9);
   const reply = { onReply: () => {}, onFailed: () => {} };
-  t.is(modules.calls.openCall(Op.CallStream, SERVICE, 'put\nFILES\n{}', undefined, reply).exchange, 9);
+  t.is(modules['open-calls'].openCall(Op.CallStream, SERVICE, 'put\nFILES\n{}', undefined, reply).exchange, 9);
   t.deepEqual(takeOps(), [['CallStream', SERVICE, 'put\nFILES\n{}']]);
 });
 
@@ -63,7 +63,7 @@ test('openCall() throws when the host refuses the call, and nobody waits for an 
     throw new OpFailure('EdgeError\ntoo many subrequests\nEDGE_SUBREQUEST_LIMIT');
   });
   const reply = { onReply: () => t.fail(), onFailed: () => t.fail() };
-  const error = t.throws(() => modules.calls.openCall(Op.Call, SERVICE, '', undefined, reply), { any: true });
+  const error = t.throws(() => modules['open-calls'].openCall(Op.Call, SERVICE, '', undefined, reply), { any: true });
   t.like(error, { message: 'too many subrequests', code: 'EDGE_SUBREQUEST_LIMIT' });
 });
 
@@ -90,7 +90,7 @@ test('a failure is given to its call once, as an error of its name', t => {
 
 test('the body of an answer that nobody waits for is stopped', t => {
   const { modules, heard, enter, takeOps } = opened();
-  modules.calls.dropCall(7);
+  modules['open-calls'].dropCall(7);
   enter(Ev.CallReply, 7, 200, 'head', 10);
   t.deepEqual(takeOps(), [['BodyStop', 7]]);
   t.deepEqual(heard, []);
