@@ -1,8 +1,9 @@
-/** The ids of the exchanges of one connection: the host opens even ones, the isolate odd ones. Ids grow, so that one is never used again while its frames may be on their way. */
+/** The ids of the exchanges of one connection. Ids grow, so that one is never used again while its frames may be on their way. */
 import { ProtocolError } from './frames/protocol-error.js';
 
 const MAX_ID = 0xffff_fffe;
 
+/** The host opens even ids, the isolate odd ones. */
 export class ExchangeIds {
   readonly #firstId: 1 | 2;
   readonly #peerParity: number;

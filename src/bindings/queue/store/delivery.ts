@@ -66,7 +66,7 @@ export class Delivery {
     this.pump();
   }
 
-  /** Nobody gets anything any more who waits now. */
+  /** Receivers that wait now get nothing any more. */
   stop(error: Error): void {
     this.#waiters.rejectAll(error);
   }

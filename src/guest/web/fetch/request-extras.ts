@@ -39,7 +39,7 @@ export const DEFAULT_EXTRAS: RequestExtras = objectFreeze({
   keepalive: false,
 });
 
-/** Checks the given members. The other members are those of `old`. */
+/** Checks the given members. `old` has the other members. */
 export function readExtras(old: RequestExtras, given: { readonly [member: string]: unknown }): RequestExtras {
   const { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy } = given;
   if (
