@@ -4,6 +4,7 @@ import type PQueue from 'p-queue';
 import type { DirectoryOf } from '../bindings/binding.js';
 import type { BindingRegistry } from '../bindings/registry.js';
 import type { Schedule } from './deprecations/deprecation-timeline.js';
+import { ApiError } from './http/envelope.js';
 import type { PathParams } from './http/path-table.js';
 import type { ManagementLimits } from './limits.js';
 import type { FamilyHandlers, FunctionPort } from './ports.js';
@@ -67,6 +68,14 @@ export interface Context<Query = object> {
   readonly services: ManagementParts;
   /** Writes in one durable batch, with the entry of the audit log. Every change goes through here. */
   commit(operations: readonly RecordChange[], account?: string): Promise<void>;
+}
+
+/** The queue of uploads: few bodies are in memory at once. @throws ApiError UNAVAILABLE when too many wait */
+export function uploadsOf({ services: { uploads, limits } }: Context): PQueue {
+  if (uploads.size < limits.uploadsWaiting) return uploads;
+  throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
+    headers: { 'retry-after': '10' },
+  });
 }
 
 /** A parameter of the path: the router has matched it. */

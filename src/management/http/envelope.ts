@@ -52,6 +52,12 @@ export type ListReply<S> = Reply<readonly ValueOf<S>[]>;
 /** The reply with a body of its own media type. */
 export type RawReply = Reply<null>;
 
+/** The answer for an error of a call whose arguments came from the request; other errors stay what they are. */
+export function refusalOf(error: unknown, code: ApiCode, prefix = ''): unknown {
+  if (!(error instanceof TypeError || error instanceof RangeError)) return error;
+  return new ApiError(code, prefix + error.message, { cause: error });
+}
+
 /** An answer with `success: false`. */
 export class ApiError extends Error {
   readonly code: ApiCode;

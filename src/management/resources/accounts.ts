@@ -4,7 +4,7 @@ import { finiteLimitNumber } from '../../quotas/limit-schema.js';
 import { LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../../quotas/limits.js';
 import { choice, list, object, type Schema } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery } from '../context.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply, refusalOf } from '../http/envelope.js';
 import type { AccountSummary } from '../ports.js';
 import { ACCOUNT_PATH, many, one, type QueryOf, type Resource, route, routeWithBody } from '../route.js';
 import { body, DELETED, integer, named, nullable, shortText, string, type ValueOf } from '../schemas.js';
@@ -89,9 +89,7 @@ async function updateAccount(
     });
   } catch (error) {
     // A zone that is no host name, which the schema cannot say.
-    if (error instanceof TypeError || error instanceof RangeError)
-      throw new ApiError('BODY_INVALID', error.message, { cause: error });
-    throw error;
+    throw refusalOf(error, 'BODY_INVALID');
   }
   await context.commit([]);
   return getAccount(context);

@@ -7,7 +7,7 @@ import { DATABASE_NAMES } from '../../bindings/sql/store/stored-databases.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
 import { anything, list, object, text } from '../../quotas/schema/schema.js';
 import { SQL_LIMITS } from '../../sqlite/limits.js';
-import { type Context, pageQuery, param } from '../context.js';
+import { type Context, pageQuery, param, uploadsOf } from '../context.js';
 import { readBytes } from '../http/body.js';
 import { ApiError, type ListReply, type OneReply, type RawReply } from '../http/envelope.js';
 import { parameter } from '../http/parameters.js';
@@ -104,14 +104,9 @@ async function begun(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<U
 
 async function importDatabase(context: Context): Promise<OneReply<typeof SQL_IMPORTED>> {
   const engine = await engineOf(context);
-  const { uploads, limits } = context.services;
-  if (uploads.size >= limits.uploadsWaiting) {
-    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
-      headers: { 'retry-after': '10' },
-    });
-  }
-  const count = await uploads.add(async () => {
-    const body = await readBytes(context.request, SQL_LIMITS.importBytes, limits.bodyMs);
+  const { bodyMs } = context.services.limits;
+  const count = await uploadsOf(context).add(async () => {
+    const body = await readBytes(context.request, SQL_LIMITS.importBytes, bodyMs);
     return refusing(() => engine.import(body, boundsOf(context)));
   });
   await context.commit([]);

@@ -10,7 +10,7 @@ import { WRITTEN_CONSUMER_FIELDS } from '../../config-schema/consumer-shapes.js'
 import { OWN_WORK } from '../../quotas/host/call-work.js';
 import { anything, choice, list, object, text, wholeNumber } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery, param } from '../context.js';
-import { ApiError, type ListReply, type OneReply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply, refusalOf } from '../http/envelope.js';
 import { parameter } from '../http/parameters.js';
 import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
 import { body, boolean, DELETED, dateTime, integer, named, nullable, string, type ValueOf } from '../schemas.js';
@@ -232,8 +232,7 @@ async function refusing(sent: Promise<unknown>): Promise<void> {
   try {
     await sent;
   } catch (error) {
-    if (error instanceof TypeError || error instanceof RangeError) throw new ApiError('BODY_INVALID', error.message);
-    throw error;
+    throw refusalOf(error, 'BODY_INVALID');
   }
 }
 

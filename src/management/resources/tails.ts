@@ -4,7 +4,7 @@ import { guarded } from '../../quotas/guarded.js';
 import { INVOCATION_KINDS, type InvocationKind } from '../../quotas/limits.js';
 import type { JsonSchema } from '../../quotas/schema/schema.js';
 import type { Context } from '../context.js';
-import { ApiError, type RawReply } from '../http/envelope.js';
+import { ApiError, type RawReply, refusalOf } from '../http/envelope.js';
 import type { RequestedTailFilter, TailPort } from '../ports.js';
 import { ACCOUNT_PATH, type Resource, route } from '../route.js';
 
@@ -41,10 +41,7 @@ async function getTail(context: Context): Promise<RawReply> {
   try {
     tail = context.services.functions.tail(context.account, filter);
   } catch (error) {
-    if (error instanceof TypeError || error instanceof RangeError) {
-      throw new ApiError('QUERY_INVALID', `Query: ${error.message}`, { cause: error });
-    }
-    throw error;
+    throw refusalOf(error, 'QUERY_INVALID', 'Query: ');
   }
   return { result: null, raw: eventStream(tail, context.request.signal), mediaType };
 }

@@ -7,7 +7,7 @@ import { USAGE_BY } from '../../usage/usage-query.js';
 import type { UsageReport } from '../../usage/usage-report.js';
 import { CALL_KINDS, INVOCATION_OUTCOMES } from '../../usage/usage-slots.js';
 import type { Context } from '../context.js';
-import { ApiError, type ListReply, type OneReply, type PageInfo, type RawReply } from '../http/envelope.js';
+import { ApiError, type ListReply, type OneReply, type PageInfo, type RawReply, refusalOf } from '../http/envelope.js';
 import type { UsageRange } from '../ports.js';
 import { ACCOUNT_PATH, many, one, type QueryOf, type Resource, route } from '../route.js';
 import { dateTime, day, integer, named, nullable, number, string, type ValueOf } from '../schemas.js';
@@ -159,9 +159,7 @@ async function checked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    if (error instanceof TypeError || error instanceof RangeError)
-      throw new ApiError('QUERY_INVALID', `Query: ${error.message}`, { cause: error });
-    throw error;
+    throw refusalOf(error, 'QUERY_INVALID', 'Query: ');
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { object } from '../../../quotas/schema/schema.js';
-import { type Context, pageQuery, param } from '../../context.js';
+import { type Context, pageQuery, param, uploadsOf } from '../../context.js';
 import { FUNCTION_METADATA } from '../../function-schemas.js';
 import { readForm } from '../../http/body.js';
 import { ApiError, type ListReply, type OneReply, type RawReply, type Reply } from '../../http/envelope.js';
@@ -141,12 +141,8 @@ export async function withUpload<Result>(
   context: Context,
   use: (upload: ParsedUpload) => Promise<Reply<Result>>,
 ): Promise<Reply<Result>> {
-  const { uploads, limits, stores, schemas, functions } = context.services;
-  if (uploads.size >= limits.uploadsWaiting) {
-    throw new ApiError('UNAVAILABLE', `${uploads.size} uploads are waiting: retry later`, {
-      headers: { 'retry-after': '10' },
-    });
-  }
+  const { limits, stores, schemas, functions } = context.services;
+  const uploads = uploadsOf(context);
   return stores.ownLock.run(`upload/${context.account}`, () =>
     uploads.add(async () => {
       const slices = new Slices(functions.work(context.account));
