@@ -134,6 +134,8 @@ export class ProcessCell implements Cell {
       child.once(
         'exit',
         guarded((code, signal) => {
+          // A process that could not be made for want of descriptors says nothing about its sandbox.
+          if (!this.#isUp && !this.#isClosing) this.#trial?.fail();
           const over = guarded((): void => this.#over(signal ?? `exit code ${code}`, resolve));
           guarded(() => this.#whenRead(over), over)();
         }),
@@ -371,7 +373,6 @@ export class ProcessCell implements Cell {
   #over(how: string, resolve: (detail: string) => void): void {
     if (this.#isFinished) return;
     this.#isFinished = true;
-    if (!this.#isUp && !this.#isClosing) this.#trial?.fail();
     const cleaning = [
       () => {
         if (this.#calls !== undefined) this.#backend?.release(this.#calls);

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, chmodSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
+import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
 import { PID_MARKER } from './cell-filter.js';
 import { CONFINE_HASHES } from './confine-hashes.js';
@@ -19,7 +20,7 @@ export type FoundConfine =
   | { readonly path: string; readonly problem?: undefined }
   | { readonly path?: undefined; readonly problem: string };
 
-/** @param folder for tests */
+/** Throws when there is no descriptor left. @param folder for tests */
 export function findConfine(folder = join(ownFolder(), 'native'), architecture: string = process.arch): FoundConfine {
   const expected = CONFINE_HASHES[architecture];
   if (expected === undefined) return { problem: `there is no launcher for ${architecture}` };
@@ -31,6 +32,7 @@ export function findConfine(folder = join(ownFolder(), 'native'), architecture: 
     allowExecution(path);
     return { path };
   } catch (error) {
+    if (isShortage(error)) throw error;
     return { problem: `the launcher cannot be used: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
@@ -44,12 +46,16 @@ function allowExecution(path: string): void {
   }
 }
 
-/** The ABI of Landlock that the launcher can use here; 0 for a kernel or a container without Landlock, and when the launcher cannot be run. */
+/**
+ * The ABI of Landlock that the launcher can use here; 0 for a kernel or a container without Landlock, and when the launcher cannot be run. Rejects when no
+ * process or descriptor is left for it.
+ */
 export function landlockAbi(path: string): Promise<number> {
-  return new Promise(resolve => {
-    execFile(path, ['--landlock-abi'], { env: {}, timeout: ABI_WITHIN_MS }, (error, stdout) =>
-      resolve(error === null ? Number(stdout) : 0),
-    );
+  return new Promise((resolve, reject) => {
+    execFile(path, ['--landlock-abi'], { env: {}, timeout: ABI_WITHIN_MS }, (error, stdout) => {
+      if (isShortage(error)) reject(error);
+      else resolve(error === null ? Number(stdout) : 0);
+    });
   });
 }
 

@@ -4,7 +4,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
 import { guarded } from '../../quotas/guarded.js';
-import { wholeSpawn } from '../../quotas/host/whole-spawn.js';
+import { isShortage, wholeSpawn } from '../../quotas/host/whole-spawn.js';
 import { CELL_ENVIRONMENT, sendFilter } from '../launcher/command.js';
 import { findConfine } from './confine.js';
 
@@ -75,13 +75,13 @@ export interface Attempt {
   readonly message: string;
 }
 
-/** Runs a program to its end, with the environment of a cell and without input. */
+/** Runs a program to its end, with the environment of a cell and without input. Rejects when there is no process or descriptor left for it. */
 export function attempt(
   command: readonly string[],
   options: { readonly cwd: string; readonly timeoutMs: number; readonly filter?: Buffer | undefined },
 ): Promise<Attempt> {
   const [program = '', ...args] = command;
-  return new Promise(resolve => {
+  return new Promise((resolve, reject) => {
     const start = (): ChildProcess =>
       spawn(program, args, {
         stdio: ['ignore', 'ignore', 'pipe', ...(options.filter === undefined ? [] : ['pipe' as const])],
@@ -102,7 +102,10 @@ export function attempt(
     if (child.pid !== undefined) sendFilter(child.stdio[FILTER_FD_OF_ATTEMPT], options.filter);
     child.once(
       'error',
-      guarded(error => resolve({ works: false, isLate: false, message: error.message })),
+      guarded(error => {
+        if (isShortage(error)) reject(error);
+        else resolve({ works: false, isLate: false, message: error.message });
+      }),
     );
     child.once(
       'close',

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { EdgeError } from '../../quotas/errors.js';
+import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { NODE_PATH } from '../node-path.js';
 import { ownFolder } from '../package-paths.js';
 import { mayMakeNamespaces } from './capabilities.js';
@@ -79,13 +80,21 @@ let presumed: Promise<Sandbox | undefined> | undefined;
  */
 export async function firstSandboxFor(option: SandboxOption): Promise<Sandbox> {
   if (process.platform !== 'linux' || (option !== 'auto' && option !== 'strict')) return sandboxFor(option);
-  presumed ??= presume(findPrograms()).catch(() => undefined);
+  presumed ??= presumeQuietly();
   const sandbox = await presumed;
   if (sandbox === undefined || sandbox.trial?.hasFailed === true) return sandboxFor(option);
   const { state, ids } = sandbox;
   if (option === 'strict' && !state.separated) return sandboxFor(option);
   await ids?.reserve();
   return { ...sandbox, state: { ...state, mode: option } };
+}
+
+async function presumeQuietly(): Promise<Sandbox | undefined> {
+  try {
+    return await presume(findPrograms());
+  } catch {
+    return undefined;
+  }
 }
 
 async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox> {
@@ -99,7 +108,12 @@ async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox
     throw new EdgeError('EDGE_SANDBOX', `Cannot start ${rules.name} with sandbox: 'strict': ${missing.join('; ')}`);
   }
   if (process.platform !== 'linux') return without(option, [`unavailable on ${process.platform}`]);
-  return probe(findPrograms(), rules);
+  try {
+    return await probe(findPrograms(), rules);
+  } catch (error) {
+    // Else a layer would be missing for as long as this process lives, because it could not be tried out for a moment.
+    throw isShortage(error) ? notTried(error instanceof Error ? error.message : String(error)) : error;
+  }
 }
 
 /** For tests. */
@@ -121,10 +135,8 @@ export async function probe(
   if (found !== undefined) return search.finish(found);
   const bare = await search.bare();
   const failure = await search.failureOf(bare, rules.probe());
-  // A machine that is out of processes or descriptors for a moment says nothing about the layers.
-  if (failure !== undefined) {
-    throw new EdgeError('EDGE_CELL_START', `Cannot start a process to try out the sandbox: ${failure}`);
-  }
+  // A machine on which Node does not start for a moment says nothing about the layers.
+  if (failure !== undefined) throw notTried(failure);
   return search.finish(bare);
 }
 
@@ -228,6 +240,7 @@ class Search {
       const { works, message } = first.isLate ? await tryOnce() : first;
       return works ? undefined : message || 'Node does not start behind it';
     } catch (error) {
+      if (isShortage(error)) throw error;
       return error instanceof Error ? error.message : String(error);
     } finally {
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
@@ -257,6 +270,10 @@ class Search {
     };
     return { ...rest, state };
   }
+}
+
+function notTried(why: string): EdgeError {
+  return new EdgeError('EDGE_CELL_START', `Cannot start a process to try out the sandbox: ${why}`);
 }
 
 /** Walls that take numbers from the same range have one claim on it. */

@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { normalize } from 'node:path';
+import { isShortage } from '../../quotas/host/whole-spawn.js';
 
 const LOADER_CACHE = '/etc/ld.so.cache';
 const LIST_WITHIN_MS = 5000;
@@ -69,10 +70,11 @@ function readAt(file: number, position: number, length: number): Buffer {
 }
 
 function list(interpreter: string, args: readonly string[]): Promise<string> {
-  return new Promise(resolve => {
-    execFile(interpreter, args, { env: {}, timeout: LIST_WITHIN_MS }, (error, stdout) =>
-      resolve(error === null ? stdout : ''),
-    );
+  return new Promise((resolve, reject) => {
+    execFile(interpreter, args, { env: {}, timeout: LIST_WITHIN_MS }, (error, stdout) => {
+      if (isShortage(error)) reject(error);
+      else resolve(error === null ? stdout : '');
+    });
   });
 }
 

@@ -1,6 +1,7 @@
 /** The ways to wall a cell off, from the best to none, as commands that go before its own. The requirements of each are tried out, not guessed (sandbox.ts). */
 import { execFile } from 'node:child_process';
 import process from 'node:process';
+import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './cell-filter.js';
 import { confineCommand } from './confine.js';
 import { messageOf, type Programs } from './programs.js';
@@ -400,16 +401,17 @@ function outputOf(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, { env: {}, timeout: MAP_WITHIN_MS }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else reject(new Error(messageOf(stderr) || error.message));
+      else reject(isShortage(error) ? error : new Error(messageOf(stderr) || error.message));
     });
   });
 }
 
-/** A failure is added to `reasons` as the reason why a layer is missing, and does not reject. */
+/** A failure is added to `reasons` as the reason why a layer is missing, and does not reject unless it says nothing about the layer. */
 async function quietly<T>(work: Promise<T>, what: string, reasons: string[]): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {
+    if (isShortage(error)) throw error;
     reasons.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }

@@ -196,6 +196,30 @@ onLinux('cells keep a root of their own where Node does not start with Landlock 
   t.like(without.state, { separation, separated });
 });
 
+onLinux('an application without free descriptors has no sandbox yet, and later all layers', async t => {
+  const { prlimit } = findPrograms();
+  if (prlimit === undefined) return t.pass('no prlimit');
+  const program = `
+    import { execFileSync } from 'node:child_process';
+    import { closeSync, openSync } from 'node:fs';
+    const { firstSandboxFor, sandboxFor } = await import(${JSON.stringify(new URL('../../../src/pool/sandbox/sandbox.js', import.meta.url).href)});
+    execFileSync(${JSON.stringify(prlimit)}, ['--pid', String(process.pid), '--nofile=100:']);
+    const held = [];
+    try { for (;;) held.push(openSync('/dev/null')); } catch {}
+    const refused = [];
+    for (let free = 0; free <= 4; free++) {
+      for (const find of [firstSandboxFor, sandboxFor]) refused.push(await find('auto').then(() => 'found', error => error.code));
+      closeSync(held.pop());
+    }
+    for (const fd of held) closeSync(fd);
+    const { state } = await firstSandboxFor('auto');
+    process.stdout.write(JSON.stringify({ refused, state }), () => process.exit(0));`;
+  const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program]).toString();
+  const { refused, state } = JSON.parse(printed);
+  t.deepEqual([...new Set(refused)], ['EDGE_CELL_START']);
+  t.deepEqual(state, (await sandboxFor('auto')).state);
+});
+
 onLinux('programs of busybox are no programs for walls, and what is missing says what to install', async t => {
   const folder = installation(t);
   writeFileSync(join(folder, 'busybox'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
