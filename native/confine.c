@@ -421,7 +421,11 @@ static void become_user(void) {
   if (result < 0) fail(EXIT_CAPABILITIES, "cannot read the own capabilities", 0, result);
   /* A process without CAP_SETPCAP cannot drop the bounding set, and no_new_privs keeps it from gaining anything by it. */
   if ((data[0].effective >> CAP_SETPCAP) & 1) {
-    for (long capability = 0; call(NR_prctl, PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) {
+    for (long capability = 0;; capability++) {
+      result = call(NR_prctl, PR_CAPBSET_READ, capability, 0, 0, 0);
+      /* Behind the last one that the kernel knows. A profile that refuses the question has another error. */
+      if (result == -EINVAL && capability > 0) break;
+      if (result < 0) fail(EXIT_CAPABILITIES, "cannot read the bounding set", 0, result);
       result = call(NR_prctl, PR_CAPBSET_DROP, capability, 0, 0, 0);
       if (result < 0) fail(EXIT_CAPABILITIES, "cannot drop a capability of the bounding set", 0, result);
     }

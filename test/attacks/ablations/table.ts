@@ -732,15 +732,16 @@ function stringify`,
   },
   ...nativeHole(
     WALLS,
-    `...filterArguments(start.filterFd),\n        '--',\n        // Behind`,
-    `'--',\n        // Behind`,
+    `...filterArguments(start.filterFd),\n          '--',\n          // Behind`,
+    `'--',\n          // Behind`,
     'the filter',
   ),
+  // The files that are in the root are those that Landlock lets it open: one more is reached through both.
   ...nativeHole(
     'src/pool/sandbox/room.ts',
-    `...['--proc', PROC],`,
-    `...['--proc', PROC], ...['--ro-bind', '/etc', '/etc'],`,
-    'the empty root',
+    `...builtinsOnDisk(), ...paths])]`,
+    `...builtinsOnDisk(), ...paths, '/etc'])]`,
+    'the bounds of the root and of Landlock',
   ),
   ...nativeHole(
     'src/pool/sandbox/cell-filter.ts',

@@ -2,9 +2,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  closeSync,
   copyFileSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -17,7 +19,10 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { ownFolder } from '../../../src/pool/package-paths.js';
 import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
+import { BpfProgram, SECCOMP_DATA } from '../../../src/pool/sandbox/bpf.js';
+import { ACTIONS } from '../../../src/pool/sandbox/cell-filter.js';
 import { confineCommand, findConfine, landlockAbi } from '../../../src/pool/sandbox/confine.js';
+import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import { unlessMissing } from '../../needs.js';
 
 const found = findConfine();
@@ -142,6 +147,29 @@ withLauncher('--drop leaves no capability and no way to gain one', t => {
   for (const name of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb']) t.regex(status, new RegExp(`^${name}:\\t0+$`, 'm'));
   if (process.geteuid?.() === 0) t.regex(status, /^CapBnd:\t0+$/m);
   t.regex(status, /^NoNewPrivs:\t1$/m);
+});
+
+const { bwrap } = findPrograms();
+const noRoot = process.geteuid?.() === 0 ? undefined : 'not root';
+const behindProfile = unlessMissing(missing ?? noRoot ?? (bwrap === undefined ? 'no bubblewrap' : undefined));
+behindProfile('a profile that hides the bounding set ends the launcher, which would leave it as it is', t => {
+  const PR_CAPBSET_READ = 23;
+  const profile = new BpfProgram();
+  profile.load(SECCOMP_DATA.number);
+  profile.unlessEqual(process.arch === 'x64' ? 157 : 167, 'others');
+  profile.load(SECCOMP_DATA.arguments);
+  profile.unlessEqual(PR_CAPBSET_READ, 'others');
+  profile.return(ACTIONS.refuse);
+  profile.label('others');
+  profile.return(ACTIONS.allow);
+  const file = join(folderOf(t), 'profile');
+  writeFileSync(file, profile.assemble());
+  const descriptor = openSync(file, 'r');
+  const args = ['--dev-bind', '/', '/', '--seccomp', '3', '--', path, '--drop', '--', '/bin/echo', 'started'];
+  const { status, stdout, stderr } = spawnSync(bwrap ?? '', args, { stdio: ['ignore', 'pipe', 'pipe', descriptor] });
+  closeSync(descriptor);
+  t.deepEqual([status, String(stdout)], [68, '']);
+  t.regex(String(stderr), /cannot read the bounding set \(error 1\)/);
 });
 
 withLauncher('a thousand starts leave no process and no descriptor', t => {
