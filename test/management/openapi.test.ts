@@ -2,6 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from 'ava';
+import { PERMISSIONS } from '../../src/management/permissions.js';
 import type { FamilyHandler } from '../../src/management/ports.js';
 import { type Api, makeApi, OWNER_TOKEN, TOKEN, upload } from './support/api.js';
 import { objectOf } from './support/memory-port.js';
@@ -51,6 +52,13 @@ async function documentOf(api: Api): Promise<Document> {
   const response = await api.management.fetch(new Request('http://localhost/openapi.json'));
   return JSON.parse(await response.text());
 }
+
+test('openapi.json of 2019-01-01 has a route for each permission', async t => {
+  const { paths } = await documentOf(makeApi(OPTIONS, '2019-01-01T00:00:00Z'));
+  const operations = Object.values(paths).flatMap(methods => Object.values(methods));
+  const asked = new Set(operations.flatMap(operation => operation['x-permission'] ?? []));
+  t.deepEqual([...asked].sort(), [...PERMISSIONS].sort());
+});
 
 for (const date of DATES) {
   test(`openapi.json of ${date} is valid by the schema of OpenAPI 3.1`, async t => {
