@@ -3,6 +3,7 @@ import type { EgressHost, EgressRules, EgressSecret } from '../bindings/egress/r
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import {
   choice,
+  type FieldsOf,
   flag,
   list,
   objectOf,
@@ -58,7 +59,7 @@ export const EGRESS_HOSTS: Schema<EgressRules['hosts']> = list(
   { maxItems: MAX_HOSTS },
 );
 
-const EGRESS_SECRET: Schema<EgressSecret> = objectOf<EgressSecret>({
+const SECRET_FIELDS: FieldsOf<EgressSecret> = {
   hosts: list(SECRET_HOST, { minItems: 1, maxItems: 100 }),
   value: secret(
     text({
@@ -69,9 +70,14 @@ const EGRESS_SECRET: Schema<EgressSecret> = objectOf<EgressSecret>({
   ),
   'in?': list(choice(SECRET_PLACES), { minItems: 1 }),
   'allowHttp?': flag(),
-});
+};
+
+/** A text in the place of the object is the value, so that messages quote neither. */
+const EGRESS_SECRET: Schema<EgressSecret> = secret(
+  objectOf<EgressSecret>(SECRET_FIELDS, { description: 'an object { hosts, value }' }),
+);
 
 export const EGRESS_RULES: Schema<EgressRules> = objectOf<EgressRules>({
   hosts: EGRESS_HOSTS,
-  'secrets?': record(EGRESS_SECRET, BINDING_NAME),
+  'secrets?': secret(record(EGRESS_SECRET, BINDING_NAME)),
 });

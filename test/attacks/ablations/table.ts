@@ -34,6 +34,8 @@ const LAYERS = 'test/attacks/layers.test.ts';
 const WALLS = 'src/pool/sandbox/walls.ts';
 const OWN_SANDBOX = 'the process of a cell has the sandbox that host.health() tells of';
 const HOSTILE_CELL = 'test/attacks/hostile-cell.test.ts';
+const EGRESS = 'src/bindings/egress/egress.ts';
+const EGRESS_RULES = 'test/bindings/egress/egress-rules-attacks.test.ts';
 const GUEST_HARDEN = 'test/guest/harden.test.ts';
 const THREAD_HARDEN = 'test/isolate/harden-thread.test.ts';
 
@@ -699,6 +701,42 @@ function stringify`,
     replace: '',
     test: 'test/bindings/egress/egress-attacks.test.ts',
     title: 'a name that resolves to a private address is not connected to',
+  },
+  {
+    rule: 'R28',
+    without: 'the listed hosts',
+    file: EGRESS,
+    find: 'this.#request.policy?.checkRequest(hop, this.#request.origin);',
+    replace: '',
+    test: EGRESS_RULES,
+    title: 'a redirect within the origin keeps the secret, and one to a host that is not listed is refused unsent',
+  },
+  {
+    rule: 'R28',
+    without: 'headers with secrets left behind by redirects',
+    file: EGRESS,
+    find: 'return { ...next, headers: policy.withoutSecrets(next.headers) };',
+    replace: 'return next;',
+    test: EGRESS_RULES,
+    title: 'a redirect (307) to another host, port or scheme leaves every header with a secret behind',
+  },
+  {
+    rule: 'R28',
+    without: 'placeholders in the place of secrets in answers',
+    file: EGRESS,
+    find: '(at % 2 === 1 ? substituted.hidden(text) : text)',
+    replace: 'text',
+    test: EGRESS_RULES,
+    title: 'a server that repeats the secret in its head repeats the placeholder',
+  },
+  {
+    rule: 'R28',
+    without: 'the hosts of a secret',
+    file: 'src/bindings/egress/rules/egress-policy.ts',
+    find: 'if (!list.allows(destination, []))',
+    replace: 'if (false)',
+    test: EGRESS_RULES,
+    title: 'a server that puts the secret into a redirect to another listed host gives nothing away',
   },
   ...(['process', 'thread'] as const).map(isolation => ({
     rule: 'R30',
