@@ -7,13 +7,13 @@ import { DATABASE_NAMES } from '../../bindings/sql/store/stored-databases.js';
 import type { SqlValue } from '../../bindings/sql/types.js';
 import { anything, list, object, text } from '../../quotas/schema/schema.js';
 import { SQL_LIMITS } from '../../sqlite/limits.js';
-import { type Context, pageQuery, param, uploadsOf } from '../context.js';
+import { type Context, param, uploadsOf } from '../context.js';
 import { readBytes } from '../http/body.js';
 import { ApiError, type ListReply, type OneReply, type RawReply } from '../http/envelope.js';
 import { parameter } from '../http/parameters.js';
 import { ACCOUNT_PATH, created, many, one, type Resource, route, routeWithBody } from '../route.js';
 import { anyObject, body, boolean, DELETED, dateTime, integer, named, string, type ValueOf } from '../schemas.js';
-import { pageOf } from '../state/records.js';
+import { namedThings } from './named-things.js';
 
 const DATABASE_PATH = `${ACCOUNT_PATH}/sql/databases/{database_id}`;
 
@@ -28,14 +28,25 @@ const SQL_RESULT = named('SqlResult', object({ success: boolean, meta: anyObject
 const SQL_IMPORTED = named('SqlImported', object({ num_statements: integer }));
 const SQL_MIGRATION = named('SqlMigration', object({ name: string, applied_at: dateTime }));
 
+const DATABASES = namedThings({
+  noun: 'database',
+  parameter: 'database_id',
+  directoryOf,
+  shown: ({ name, created, bytes }: SqlInfo): ValueOf<typeof SQL_DATABASE> => ({
+    id: name,
+    created_on: new Date(created).toISOString(),
+    allotted_bytes: bytes,
+  }),
+});
+
 export const DATABASES_API: Resource = {
   parameters: { database_id: parameter('^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$', 'main') },
   // biome-ignore format: a table, one route a row
   routes: [
-    route({ method: 'GET', path: `${ACCOUNT_PATH}/sql/databases`, id: 'sql-database-list', access: 'sql:read', summary: 'SQL databases of an account', answer: many(SQL_DATABASE) }, listDatabases),
+    route({ method: 'GET', path: `${ACCOUNT_PATH}/sql/databases`, id: 'sql-database-list', access: 'sql:read', summary: 'SQL databases of an account', answer: many(SQL_DATABASE) }, DATABASES.list),
     routeWithBody({ method: 'POST', path: `${ACCOUNT_PATH}/sql/databases`, id: 'sql-database-create', access: 'sql:edit', summary: 'Make an SQL database', answer: created(SQL_DATABASE) }, SQL_DATABASE_CREATE, createDatabase),
-    route({ method: 'GET', path: DATABASE_PATH, id: 'sql-database-get', access: 'sql:read', summary: 'An SQL database', answer: one(SQL_DATABASE) }, getDatabase),
-    route({ method: 'DELETE', path: DATABASE_PATH, id: 'sql-database-delete', access: 'sql:edit', summary: 'Delete an SQL database with all that is in it', answer: one(DELETED) }, deleteDatabase),
+    route({ method: 'GET', path: DATABASE_PATH, id: 'sql-database-get', access: 'sql:read', summary: 'An SQL database', answer: one(SQL_DATABASE) }, DATABASES.get),
+    route({ method: 'DELETE', path: DATABASE_PATH, id: 'sql-database-delete', access: 'sql:edit', summary: 'Delete an SQL database with all that is in it', answer: one(DELETED) }, DATABASES.delete),
     routeWithBody({ method: 'POST', path: `${DATABASE_PATH}/query`, id: 'sql-query', access: 'sql:edit', summary: 'Run a statement', answer: many(SQL_RESULT, 'no') }, SQL_QUERY, queryDatabase),
     route({ method: 'GET', path: `${DATABASE_PATH}/export`, id: 'sql-export', access: 'sql:read', summary: 'The database as SQL', answer: { kind: 'raw', mediaType: 'application/sql' } }, exportDatabase),
     route({ method: 'POST', path: `${DATABASE_PATH}/import`, id: 'sql-import', access: 'sql:edit', summary: 'Run the SQL of the body as one transaction', answer: one(SQL_IMPORTED) }, importDatabase, 'bytes'),
@@ -43,30 +54,11 @@ export const DATABASES_API: Resource = {
   ],
 };
 
-async function listDatabases(context: Context): Promise<ListReply<typeof SQL_DATABASE>> {
-  const { items, info } = await pageOf(await directoryOf(context).list(), pageQuery(context));
-  return { result: items.map(shown), resultInfo: info };
-}
-
-async function getDatabase(context: Context): Promise<OneReply<typeof SQL_DATABASE>> {
-  return { result: shown(await infoOf(context, param(context, 'database_id'))) };
-}
-
-async function createDatabase(
+function createDatabase(
   context: Context,
   { name }: ValueOf<typeof SQL_DATABASE_CREATE>,
 ): Promise<OneReply<typeof SQL_DATABASE>> {
-  const { created } = await directoryOf(context).create(name, boundsOf(context));
-  if (!created) throw new ApiError('ALREADY_EXISTS', `The database ${JSON.stringify(name)} exists already`);
-  await context.commit([]);
-  return { result: shown(await infoOf(context, name)) };
-}
-
-async function deleteDatabase(context: Context): Promise<OneReply<typeof DELETED>> {
-  const name = param(context, 'database_id');
-  await directoryOf(context).delete(name);
-  await context.commit([]);
-  return { result: { id: name } };
+  return DATABASES.create(context, name, directory => directory.create(name, boundsOf(context)));
 }
 
 async function queryDatabase(
@@ -130,7 +122,7 @@ function boundsOf({ services, account }: Context) {
 async function engineOf(context: Context): Promise<SqlEngine> {
   const name = param(context, 'database_id');
   const engine = await directoryOf(context).find(name);
-  if (engine === null) throw unknown(name);
+  if (engine === null) throw DATABASES.unknown(name);
   return engine;
 }
 
@@ -160,18 +152,4 @@ function parameterOf(value: unknown): SqlValue {
   if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
     return value;
   throw new ApiError('BODY_INVALID', 'A value is a string, a number, a boolean or null');
-}
-
-async function infoOf(context: Context, name: string): Promise<SqlInfo> {
-  const info = (await directoryOf(context).list()).find(one => one.name === name);
-  if (info === undefined) throw unknown(name);
-  return info;
-}
-
-function unknown(name: string): ApiError {
-  return new ApiError('NOT_FOUND', `There is no database ${JSON.stringify(name)}`);
-}
-
-function shown({ name, created, bytes }: SqlInfo): ValueOf<typeof SQL_DATABASE> {
-  return { id: name, created_on: new Date(created).toISOString(), allotted_bytes: bytes };
 }
