@@ -95,6 +95,14 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
   readonly objectSockets?: (call: ServiceCall) => Promise<ServiceReply>;
 }
 
+/** A call of a stateful object that its answers wait for, or after which they wait for no earlier one. */
+export interface ObjectStep {
+  readonly className: string;
+  readonly id: string;
+  /** A new instance begins: the writes of earlier ones do not concern its answers. Otherwise the call is a write. */
+  readonly isNew: boolean;
+}
+
 export interface BindingBase<Shared = unknown> {
   /** Its number on the wire. */
   readonly id: ServiceId;
@@ -104,6 +112,11 @@ export interface BindingBase<Shared = unknown> {
   readonly subrequest: SubrequestKind;
   /** Methods that are missing are treated by the defaults; whether there is such a method is for the service to say. */
   readonly methods: Readonly<Record<string, BindingMethod>>;
+  /**
+   * Recognizes the calls that the answers of stateful objects wait for (src/guest/output-gate.ts); undefined for any other call. A function wrote both texts.
+   * @default no answer waits for a call
+   */
+  readonly objectStep?: (method: string, argumentText: string) => ObjectStep | undefined;
   /** Its own part of the records, and the jobs for it while the storage is open. */
   readonly storage?: StorageOwner;
   /**

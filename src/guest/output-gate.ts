@@ -1,7 +1,19 @@
 /**
- * The output gate of the stateful objects in this realm: answers and messages wait until all earlier writes of the objects are on disk, and never leave when
- * one has failed. All objects share one gate, because the realm cannot know which object's code runs: a promise may continue code of one object in a turn of
- * another. Without objects it is always open.
+ * The output gate: nothing leaves a stateful object before its earlier writes are on disk, and nothing leaves when one of them has failed. So the code of an
+ * object need not await its writes, and whoever has an answer can rely on them. Three places keep that promise:
+ *
+ *     src/guest/output-gate.ts                requests, calls and messages to others wait for the writes of all objects of the realm. The realm cannot know
+ *                                             which object's code runs: a promise may continue code of one object in a turn of another.
+ *     src/guest/objects/gates.ts              answers wait for the writes of their object: until they are on disk, or on their way to a host that holds answers.
+ *     src/host/invocation/object-writes.ts    such a host holds a whole answer until the writes that came before it are on disk.
+ *
+ * The host holds answers with `backend: 'inline'`, where writes and answers come over one connection, in their order. The isolate then sends an answer right
+ * behind the writes, in the same turn. Without that, it first waits for the result of the write, and is woken to answer: one object that is called again and
+ * again takes 20 to 35 % more CPU time then (64 objects at once take no more).
+ *
+ * With `backend: 'process'` writes go to the backend process and answers to the application, which cannot know their order, so the isolate waits. The
+ * application could hold answers too, if it got one more message for each write. Even then the guest's gates would be needed: calls and the first bytes of a
+ * stream must not leave early. A gate in the guest is safe, for it protects the function's own data: a compromised isolate harms its own function alone.
  */
 import { Barrier } from './barrier.ts';
 import { PromiseCtor, promiseThen } from './primordials.ts';

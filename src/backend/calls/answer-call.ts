@@ -197,7 +197,8 @@ function incomingBody(
   return bytes ?? null;
 }
 
-function splitHead(text: string): CallHead {
+/** @throws TypeError for a malformed head */
+export function splitHead(text: string): CallHead {
   const methodEnd = text.indexOf('\n');
   const bindingEnd = text.indexOf('\n', methodEnd + 1);
   if (methodEnd < 0 || bindingEnd < 0) throw new TypeError('The call is malformed');

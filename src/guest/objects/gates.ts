@@ -1,4 +1,4 @@
-/** The gates of one object: its storage closes them, and events and answers wait for them. */
+/** The gates of one object: its storage closes them, and events and answers wait for them. The output gate is explained in ../output-gate.ts. */
 import { Barrier } from '../barrier.ts';
 import { holdLeaving } from '../output-gate.ts';
 import { ErrorCtor, promiseThen } from '../primordials.ts';

@@ -1,14 +1,14 @@
 /** The calls of services that one invocation makes, and the isolate that makes them. Made with the first call. */
 
 import { type AccountingPort, InvocationAccounting } from '../../backend/calls/accounting.js';
-import { answerCall } from '../../backend/calls/answer-call.js';
+import { answerCall, splitHead } from '../../backend/calls/answer-call.js';
+import type { BindingDefinition, ObjectStep } from '../../bindings/binding.js';
 import type { CallOrigin } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ProtocolError } from '../../protocol/frames/protocol-error.js';
 import { detached } from '../../quotas/guarded.js';
-import { ServiceId } from '../../quotas/service-calls.js';
-import { beginWrite, type ObjectWrite } from './object-writes.js';
+import { beginStep, type ObjectWrite } from './object-writes.js';
 import type { InvocationRecord } from './reports/invocation-record.js';
 
 /** The bytes that are counted for a remembered failure of a write: the name of its object may be that long. */
@@ -57,12 +57,14 @@ export class InvocationCalls implements AccountingPort {
     if (entry === undefined) throw new ProtocolError(`A call names the service ${service}, which does not exist`);
     if (isComplete) exchange.buffer(body);
     const answered = answerCall(entry, this.accounting, exchange, head, isComplete, trace);
-    if (service === ServiceId.ObjectStorage) this.#noteWrite(head, answered);
+    const { objectStep } = entry.definition;
+    const step = objectStep === undefined ? undefined : stepOf(head, objectStep);
+    if (step !== undefined) this.#noteStep(step, answered);
   }
 
-  /** Before anything that the isolate has sent behind the write. */
-  #noteWrite(head: string, answered: Promise<string | undefined>): void {
-    const write = beginWrite(this.#isolate, head);
+  /** Before anything that the isolate has sent behind the call. */
+  #noteStep(step: ObjectStep, answered: Promise<string | undefined>): void {
+    const write = beginStep(this.#isolate, step);
     if (write === undefined) return;
     detached(
       answered.then(failure => {
@@ -94,5 +96,14 @@ export class InvocationCalls implements AccountingPort {
 
   charge(ms: number): void {
     this.#caller.charge(ms);
+  }
+}
+
+function stepOf(head: string, read: NonNullable<BindingDefinition['objectStep']>): ObjectStep | undefined {
+  try {
+    const { method, argumentText } = splitHead(head);
+    return read(method, argumentText);
+  } catch {
+    return undefined; // a malformed call fails
   }
 }

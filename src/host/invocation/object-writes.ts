@@ -1,12 +1,10 @@
 /**
- * In-flight writes of stateful objects, by isolate. An isolate sends an answer behind the writes that were made before it, without waiting for them: the host
- * keeps the answer back until they are on disk, and it does not go out when one of them has failed. For isolates whose calls of services come over the
- * connection of their answers; others wait themselves.
+ * The host's part of the output gate (src/guest/output-gate.ts): in-flight writes of stateful objects, by isolate, and the answers that wait for them. The
+ * rows of bindings say which calls are writes.
  */
-import { OPEN_CALL, WRITE_CALL, type WriteArguments } from '../../bindings/objects/storage-wire.js';
+import type { ObjectStep } from '../../bindings/binding.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import { isObject } from '../../quotas/schema/describe.js';
 
 /** One object in one isolate, while it has writes in flight, or one has failed that the isolate may not know of yet. */
 interface ObjectWrites {
@@ -17,20 +15,19 @@ interface ObjectWrites {
 
 const isolates = new WeakMap<IsolateHandle, Map<string, ObjectWrites>>();
 
-/** The longest head of a write that an isolate of ours sends. */
-const MAX_HEAD_CHARACTERS = 4096;
 /** A class, whose name has at most 255 characters of two units each, and an id. */
 const MAX_KEY_CHARACTERS = 576;
 
-/** A call of the storage of objects has come. @returns the write that it is; undefined for others */
-export function beginWrite(isolate: IsolateHandle, head: string): ObjectWrite | undefined {
-  if (head.length > MAX_HEAD_CHARACTERS) return undefined;
+/** A step of an object has come. @returns the write that it is; undefined when a new instance begins */
+export function beginStep(isolate: IsolateHandle, { className, id, isNew }: ObjectStep): ObjectWrite | undefined {
+  const key = `${className}/${id}`;
   let objects = isolates.get(isolate);
-  // The writes of an earlier instance no longer concern this one, even when one has failed.
-  if (objects !== undefined && head.startsWith(OPEN_CALL)) objects.delete(keyOf(head.slice(OPEN_CALL.length)) ?? '');
-  if (!head.startsWith(WRITE_CALL)) return undefined;
-  const key = keyOf(head.slice(WRITE_CALL.length));
-  if (key === undefined) return undefined;
+  if (isNew) {
+    // The writes of an earlier instance no longer concern this one, even when one has failed.
+    objects?.delete(key);
+    return undefined;
+  }
+  if (key.length > MAX_KEY_CHARACTERS) return undefined;
   if (objects === undefined) {
     objects = new Map();
     isolates.set(isolate, objects);
@@ -108,18 +105,4 @@ export class HeldAnswer {
     const [, head, body] = this.answer;
     return head.length + body.length;
   }
-}
-
-function keyOf(argumentText: string): string | undefined {
-  let args: unknown;
-  try {
-    args = JSON.parse(argumentText);
-  } catch {
-    return undefined;
-  }
-  if (!isObject(args)) return undefined;
-  const { c: className, i: id, u: isFree }: { readonly [name in keyof WriteArguments]?: unknown } = args;
-  if (typeof className !== 'string' || typeof id !== 'string' || isFree === true) return undefined;
-  const key = `${className}/${id}`;
-  return key.length <= MAX_KEY_CHARACTERS ? key : undefined;
 }

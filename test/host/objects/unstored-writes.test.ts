@@ -24,6 +24,8 @@ const WRITES: Readonly<Record<string, string>> = {
   'transaction()': `return s.transaction(async txn => { await txn.put('new', 1); })`,
   'transactionSync()': `s.transactionSync(() => { s.kv.put('new', 1); s.sql.exec('CREATE TABLE t (x)'); })`,
   'put() and sync()': `s.put('new', 1); return s.sync().catch(() => {})`,
+  // More than one message of the isolate holds.
+  'put() of 1.2 MB': `for (let i = 0; i < 12; i++) s.put('new' + i, new Uint8Array(100_000))`,
   'put() behind an unconfirmed one': `s.put('other', 1, { allowUnconfirmed: true }); s.put('new', 1)`,
 };
 

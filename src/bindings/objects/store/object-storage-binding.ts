@@ -2,7 +2,8 @@
 
 import { ServiceId } from '../../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../../binding.js';
-import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, WRITE } from '../storage-wire.js';
+import { objectStep } from '../object-step.js';
+import { GET, GET_ALARM, LIST, OPEN, SQL, SQL_ROLLBACK, STORAGE_HEAD_BYTES, WRITE } from '../storage-wire.js';
 import { OBJECT_STORAGE_CONTRACT } from './contract.js';
 import { type ObjectDirectory, objectDirectory } from './object-directory.js';
 import { objectStorageOwner } from './object-storage-owner.js';
@@ -19,9 +20,8 @@ export interface HostObjectStorage {
   close(): Promise<void>;
 }
 
-const HEAD_BYTES = 2048;
 /** An object pays for what it stores with its CPU time. The call that woke it was counted. */
-const METHOD = { continues: true, headBytes: HEAD_BYTES } as const;
+const METHOD = { continues: true, headBytes: STORAGE_HEAD_BYTES } as const;
 
 export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
   id: ServiceId.ObjectStorage,
@@ -37,6 +37,7 @@ export const objectStorageBinding: ImplicitBinding<HostObjectStorage> = {
     [SQL]: METHOD,
     [SQL_ROLLBACK]: METHOD,
   },
+  objectStep,
   storage: objectStorageOwner,
   directory: OBJECT_STORAGE_CONTRACT,
   share({ storage }: BindingHost) {

@@ -1,5 +1,6 @@
 /** The calls of one object's storage. Before the first of them the object is opened, which ends the use of it by those before. */
 import {
+  ALARM_NAME_CHARACTERS,
   type FoundValues,
   FROM_KEY,
   GET,
@@ -58,11 +59,12 @@ export class StorageCalls {
   /** Nothing was stored when the object was opened. */
   wasEmpty = false;
   #writes = 0;
-  /** The name, as it stands in a call that sets the alarm. */
+  /** The name, as a call that sets the alarm has it. */
   readonly #named: string;
 
   constructor(className: string, id: string, name: string | undefined) {
-    this.#named = name === undefined ? '' : `,"m":${jsonStringify(name)}`;
+    const text = name === undefined ? '' : jsonStringify(name);
+    this.#named = text === '' || text.length > ALARM_NAME_CHARACTERS ? '' : `,"m":${text}`;
     this.#address = `{"c":${jsonStringify(className)},"i":${jsonStringify(id)}`;
   }
 
