@@ -43,13 +43,19 @@ export function outgoingLength(body: Uint8Array | HostBody | ReadableStream): nu
 /**
  * Sends a body that does not go whole, after its head. A body that came from the host goes back to it without passing this realm, and there is
  * nothing to wait for; else answers a promise of its end, which never rejects.
+ *
+ * @param isHeld whether the output gate holds bytes
  */
-export function sendBody(body: Uint8Array | HostBody | ReadableStream, exchange: number): Promise<void> | undefined {
+export function sendBody(
+  body: Uint8Array | HostBody | ReadableStream,
+  exchange: number,
+  isHeld = true,
+): Promise<void> | undefined {
   if (body instanceof HostBody) {
     body.pipeTo(exchange);
     return undefined;
   }
-  return isUint8Array(body) ? sendBytes(body, exchange) : sendStream(new ByteReader(body), exchange);
+  return isUint8Array(body) ? sendBytes(body, exchange, isHeld) : sendStream(new ByteReader(body), exchange);
 }
 
 /**
@@ -78,8 +84,8 @@ async function sendStream(reader: ByteReader, exchange: number): Promise<void> {
 }
 
 /** Writes bytes that are all there. Never rejects. */
-async function sendBytes(bytes: Uint8Array, exchange: number): Promise<void> {
-  const sink = new HostSink(exchange);
+async function sendBytes(bytes: Uint8Array, exchange: number, isHeld: boolean): Promise<void> {
+  const sink = new HostSink(exchange, isHeld);
   try {
     await writeAll(sink, bytes);
     const end = sink.end();

@@ -5,7 +5,7 @@
  */
 
 import { Op } from '../isolate/ops/table.ts';
-import type { ServiceId } from '../quotas/service-calls.ts';
+import { ServiceId } from '../quotas/service-calls.ts';
 import { type BodyToSend, goesWhole, outgoingLength, sendBody } from './body-out.ts';
 import { opString, takeBytes } from './bridge.ts';
 import { type CallListener, type GuestServiceCall, openCall } from './open-calls.ts';
@@ -119,7 +119,7 @@ export function callNow(
   const call = openCall(Op.CallStream, service, sized, undefined, reply);
   try {
     // A later failure is reported to the call by the sender (body-out.ts).
-    sendBody(body, call.exchange);
+    sendBody(body, call.exchange, service !== ServiceId.ObjectStorage);
   } catch (error) {
     call.abort(error);
     throw error;

@@ -173,11 +173,14 @@ export class HostSink {
   readonly exchange: number;
   /** Called once when the reader wants no more, or the exchange has failed. */
   onStop: ((reason: unknown, isFailure: boolean) => void) | undefined;
+  readonly #isHeld: boolean;
   #waiter: Waiter | undefined;
   #stopped: { readonly reason: unknown } | undefined;
 
-  constructor(exchange: number) {
+  /** @param isHeld whether the output gate holds it: a write of an object must not wait for itself */
+  constructor(exchange: number, isHeld = true) {
     this.exchange = exchange;
+    this.#isHeld = isHeld;
     mapSet(writers, exchange, this);
   }
 
@@ -186,7 +189,7 @@ export class HostSink {
    * stay as they are until then.
    */
   write(chunk: Uint8Array): Promise<void> {
-    return mayLeave() ? this.#write(chunk) : leaving(() => this.#write(chunk));
+    return !this.#isHeld || mayLeave() ? this.#write(chunk) : leaving(() => this.#write(chunk));
   }
 
   #write(chunk: Uint8Array): Promise<void> {
@@ -207,7 +210,7 @@ export class HostSink {
 
   /** Resolves when the end has left; undefined: it has. */
   end(): Promise<void> | undefined {
-    if (!mayLeave()) return leaving(() => this.endNow());
+    if (this.#isHeld && !mayLeave()) return leaving(() => this.endNow());
     this.endNow();
     return undefined;
   }

@@ -1,10 +1,10 @@
 /**
  * The output gate: nothing leaves a stateful object before its earlier writes are on disk, and nothing leaves when one of them has failed. So the code of an
- * object need not await its writes, and whoever has an answer can rely on them. Three places keep that promise:
+ * object need not await its writes, and a caller with an answer can rely on them. Three places keep that promise:
  *
  *     src/guest/output-gate.ts                requests, calls and messages to others wait for the writes of all objects of the realm. The realm cannot know
  *                                             which object's code runs: a promise may continue code of one object in a turn of another.
- *     src/guest/objects/gates.ts              answers wait for the writes of their object: until they are on disk, or on their way to a host that holds answers.
+ *     src/guest/objects/gates.ts              answers wait for the writes of their object: until they are on disk, or sent to a host that holds answers.
  *     src/host/invocation/object-writes.ts    such a host holds a whole answer until the writes that came before it are on disk.
  *
  * The host holds answers with `backend: 'inline'`, where writes and answers come over one connection, in their order. The isolate then sends an answer right

@@ -22,10 +22,8 @@ export const SQL = 'sql';
 /** Undoes what SQL has written since the transaction `y` began, or with 0 everything that is not part of a write. */
 export const SQL_ROLLBACK = 'sqlRollback';
 
-/** The longest arguments of a call, in bytes. */
+/** The longest arguments of a call, in bytes: they hold the longest class and the longest name, each character of which may take six in JSON. */
 export const STORAGE_HEAD_BYTES = 8192;
-/** The longest name, in characters of JSON, that a write carries for the event of its alarm: beside all else it fits the arguments. */
-export const ALARM_NAME_CHARACTERS = 2048;
 
 /** In place of the length of a value: the key has none, or is deleted. */
 export const NO_VALUE = 0xffff_ffff;
@@ -97,7 +95,7 @@ export interface WriteArguments extends ObjectAddress {
   readonly d?: boolean;
   /** When the alarm is due, in milliseconds since the epoch; null: it has no alarm any more. Absent: it stays. */
   readonly a?: number | null;
-  /** With a time of the alarm: what the id of the object was made from, for the event of the alarm. Absent when that is long. */
+  /** With a time of the alarm: what the id of the object was made from, for the event of the alarm. */
   readonly m?: string;
   /** The writes by SQL belong to it. */
   readonly x?: boolean;

@@ -215,7 +215,7 @@ function receiveSocket(invocation: ObjectInvocation, object: GuestLiveObject, he
   const kind = stringCharCodeAt(head, 0);
   const event: SocketEventHead = jsonParse(stringSlice(head, 1)); // the host's
   const body = bodySize === BODY_NONE ? null : new HostBody(invocation.id, bodySize < 0 ? BODY_STREAM : bodySize);
-  let bytes: Uint8Array = NOTHING;
+  let bytes: Uint8Array | undefined;
   const deliver = (): void => deliverSocket(invocation, object, kind, event, bytes);
   const waiting = eventOf(invocation, object, body === null || body.isComplete, deliver);
   if (body?.isComplete === true) bytes = body.bytes();
@@ -240,21 +240,22 @@ function deliverSocket(
   object: GuestLiveObject,
   kind: number,
   { s, c = 0, r = '' }: SocketEventHead,
-  bytes: Uint8Array,
+  bytes: Uint8Array | undefined,
 ): void {
   const isMessage = kind === TEXT || kind === BINARY;
   const socket = (isMessage ? object.sockets?.find(s) : object.sockets?.ended(s))?.socket;
   const answer = (): void => answerOther(invocation, undefined);
   if (socket === undefined) finish(invocation, object, answer);
-  else if (kind === TEXT) call(invocation, object, 'webSocketMessage', [socket, decodeUtf8WithBom(bytes)], answer);
-  else if (kind === BINARY) call(invocation, object, 'webSocketMessage', [socket, bufferOf(bytes)], answer);
-  else if (kind === CLOSE) {
+  else if (isMessage) {
+    // Each empty message has a buffer of its own, because its handler may detach it.
+    const given = bytes ?? new Uint8ArrayCtor(0);
+    const message = kind === TEXT ? decodeUtf8WithBom(given) : bufferOf(given);
+    call(invocation, object, 'webSocketMessage', [socket, message], answer);
+  } else if (kind === CLOSE) {
     const why = c === CloseCode.Lost && r === '' ? 'WebSocket disconnected without sending Close frame.' : r;
     call(invocation, object, 'webSocketClose', [socket, c, why, c !== CloseCode.Lost], answer);
   } else call(invocation, object, 'webSocketError', [socket, new ErrorCtor(r)], answer);
 }
-
-const NOTHING = new Uint8ArrayCtor(0);
 
 /** Calls a handler of the instance; `answer` gets what it answered when the output gate is open. */
 function call(

@@ -1,6 +1,5 @@
 /** The calls of one object's storage. Before the first of them the object is opened, which ends the use of it by those before. */
 import {
-  ALARM_NAME_CHARACTERS,
   type FoundValues,
   FROM_KEY,
   GET,
@@ -63,8 +62,7 @@ export class StorageCalls {
   readonly #named: string;
 
   constructor(className: string, id: string, name: string | undefined) {
-    const text = name === undefined ? '' : jsonStringify(name);
-    this.#named = text === '' || text.length > ALARM_NAME_CHARACTERS ? '' : `,"m":${text}`;
+    this.#named = name === undefined ? '' : `,"m":${jsonStringify(name)}`;
     this.#address = `{"c":${jsonStringify(className)},"i":${jsonStringify(id)}`;
   }
 

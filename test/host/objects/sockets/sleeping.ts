@@ -19,7 +19,7 @@ export class Room extends StatefulObject {
   }
   async webSocketMessage(ws, message) {
     const attachment = ws.deserializeAttachment();
-    if (typeof message !== 'string') { ws.send(message); return; }
+    if (typeof message !== 'string') { ws.send(message); structuredClone(message, { transfer: [message] }); return; }
     const [word, ...rest] = message.split(' ');
     if (word === 'echo') ws.send(rest.join(' '));
     else if (word === 'count') { attachment.count++; ws.serializeAttachment(attachment); ws.send(JSON.stringify(attachment)); }
