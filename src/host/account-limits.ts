@@ -112,14 +112,14 @@ export class AccountLimits {
       onLowered(`Function "${name}": ${why}`);
     }
     const ceiling = this.#ceiling(usageModel, author);
-    for (const [limit, kind, figure] of figuresOf(limits)) {
-      const allowed = figureOf(ceiling, limit, kind);
-      if (allowed === undefined || figure <= allowed) continue;
+    for (const [limit, kind, value] of valuesOf(limits)) {
+      const allowed = limitOf(ceiling, limit, kind);
+      if (allowed === undefined || value <= allowed) continue;
       const error = limitError('EDGE_LIMIT_EXCEEDED', {
         limit,
         subject: `load function "${name}"`,
         measured: `its own setting of ${limit}`,
-        figure,
+        actual: value,
         allowed,
         plan,
         option: `caps.${limit} of the account`,
@@ -145,8 +145,8 @@ export class AccountLimits {
 /** The same limits, each no larger than the ceiling has it. */
 function within(limits: ResolvedLimits, ceiling: LimitOverrides): ResolvedLimits {
   const lower: Record<string, unknown> = {};
-  for (const [name, kind, figure] of figuresOf(limits)) {
-    const least = Math.min(figure, figureOf(ceiling, name, kind) ?? figure);
+  for (const [name, kind, value] of valuesOf(limits)) {
+    const least = Math.min(value, limitOf(ceiling, name, kind) ?? value);
     if (kind === undefined) lower[name] = least;
     else lower[name] = { ...Object(lower[name]), [kind]: least };
   }
@@ -154,26 +154,26 @@ function within(limits: ResolvedLimits, ceiling: LimitOverrides): ResolvedLimits
 }
 
 /** The values that are set, by kind of invocation where they differ by it. */
-function* figuresOf(limits: LimitOverrides): Generator<[LimitName, InvocationKind | undefined, number]> {
+function* valuesOf(limits: LimitOverrides): Generator<[LimitName, InvocationKind | undefined, number]> {
   for (const name of LIMIT_NAMES) {
     const given = limits[name];
     if (typeof given === 'number') yield [name, undefined, given];
     else if (given !== undefined) {
       const byKind = presentKinds(given);
       for (const kind of INVOCATION_KINDS) {
-        const figure = byKind[kind];
-        if (figure !== undefined) yield [name, kind, figure];
+        const value = byKind[kind];
+        if (value !== undefined) yield [name, kind, value];
       }
     }
   }
 }
 
 /** The value for one kind; without a kind, the largest of all kinds, since a setting for all kinds must fit each. */
-function figureOf(limits: LimitOverrides, name: LimitName, kind: InvocationKind | undefined): number | undefined {
+function limitOf(limits: LimitOverrides, name: LimitName, kind: InvocationKind | undefined): number | undefined {
   const given = limits[name];
   if (given === undefined || typeof given === 'number') return given;
   const byKind = presentKinds(given);
   if (kind !== undefined) return byKind[kind];
-  const figures = INVOCATION_KINDS.flatMap(each => byKind[each] ?? []);
-  return figures.length === 0 ? undefined : Math.min(...figures);
+  const values = INVOCATION_KINDS.flatMap(each => byKind[each] ?? []);
+  return values.length === 0 ? undefined : Math.min(...values);
 }

@@ -45,13 +45,13 @@ export async function checkDeployment(
   const variables = [...Object.entries(vars), ...Object.entries(secrets)];
   checkCount('envVars', variables.length, limits, subject);
   for (const [variable, value] of variables) {
-    const figure = envValueBytes(value, variable, subject);
-    if (figure > limits.envVarBytes) {
+    const actual = envValueBytes(value, variable, subject);
+    if (actual > limits.envVarBytes) {
       throw limitError('EDGE_LIMIT_EXCEEDED', {
         limit: 'envVarBytes',
         subject,
         measured: `environment variable ${JSON.stringify(variable)}`,
-        figure,
+        actual,
         allowed: limits.envVarBytes,
         plan: limits.plan,
       });
@@ -65,7 +65,7 @@ export async function checkDeployment(
   const scriptBytes = await gzippedBytes(bytes, rawBytes);
   if (scriptBytes > limits.scriptBytes) {
     const { scriptBytes: allowed, plan } = limits;
-    throw limitError('EDGE_SCRIPT_TOO_LARGE', { limit: 'scriptBytes', subject, figure: scriptBytes, allowed, plan });
+    throw limitError('EDGE_SCRIPT_TOO_LARGE', { limit: 'scriptBytes', subject, actual: scriptBytes, allowed, plan });
   }
   return { scriptBytes };
 }
@@ -82,10 +82,10 @@ export type CountLimitName = Extract<
  * @param subject what cannot be done otherwise: `load function "hello"`
  * @throws EdgeError EDGE_LIMIT_EXCEEDED
  */
-export function checkCount(limit: CountLimitName, figure: number, limits: ResolvedLimits, subject: string): void {
+export function checkCount(limit: CountLimitName, actual: number, limits: ResolvedLimits, subject: string): void {
   const allowed = limits[limit];
-  if (figure <= allowed) return;
-  throw limitError('EDGE_LIMIT_EXCEEDED', { limit, subject, figure, allowed, plan: limits.plan });
+  if (actual <= allowed) return;
+  throw limitError('EDGE_LIMIT_EXCEEDED', { limit, subject, actual, allowed, plan: limits.plan });
 }
 
 /** @throws TypeError for a binding that is not a valid JavaScript identifier, or that is listed twice */

@@ -418,7 +418,8 @@ export interface SourceLocation {
 /** A limit and the value that went past it. */
 export interface ExceededLimit {
   readonly name: string;
-  readonly figure: number;
+  /** The value that went past it, in the unit of the limit. */
+  readonly actual: number;
   readonly allowed: number;
 }
 

@@ -9,7 +9,7 @@ export interface LimitBreach {
   /** The operation that failed: `load function "hello"`. */
   readonly subject: string;
   /** The value that was found. */
-  readonly figure: number;
+  readonly actual: number;
   /** The value that is allowed. */
   readonly allowed: number;
   readonly plan: Plan | ZonePlan;
@@ -24,31 +24,31 @@ export interface LimitBreach {
  * `Cannot load function "hello": the source after gzip is 12.4 MiB, limit scriptBytes is 10 MiB (plan standard, option limits.scriptBytes)`.
  */
 export function limitError(code: EdgeErrorCode, breach: LimitBreach, options?: { cause?: unknown }): EdgeError {
-  const { limit, figure, allowed } = breach;
-  return new EdgeError(code, limitMessage(breach), { ...options, limit: { name: limit, figure, allowed } });
+  const { limit, actual, allowed } = breach;
+  return new EdgeError(code, limitMessage(breach), { ...options, limit: { name: limit, actual, allowed } });
 }
 
-function limitMessage({ limit, subject, figure, allowed, plan, measured, option }: LimitBreach): string {
+function limitMessage({ limit, subject, actual, allowed, plan, measured, option }: LimitBreach): string {
   const { unit, label } = limitRow(limit);
-  const [found, bound] = formatPair(figure, allowed, unit);
+  const [found, bound] = formatPair(actual, allowed, unit);
   const where = `plan ${plan}, option ${option ?? `limits.${limit}`}`;
   return `Cannot ${subject}: ${measured ?? label} is ${found}, limit ${limit} is ${bound} (${where})`;
 }
 
 /** A value with its unit: `10 MiB`, `1.5 s`, `50`. */
-export function formatValue(figure: number, unit: LimitUnit): string {
-  if (figure === Number.POSITIVE_INFINITY) return 'none';
-  if (unit === 'count') return grouped(figure);
+export function formatValue(actual: number, unit: LimitUnit): string {
+  if (actual === Number.POSITIVE_INFINITY) return 'none';
+  if (unit === 'count') return grouped(actual);
   const scales = unit === 'bytes' ? BYTE_SCALES : TIME_SCALES;
-  const [factor, name] = scales.find(([least]) => figure >= least) ?? [1, unit];
-  return `${Number((figure / factor).toFixed(factor === 1 ? 3 : 1))} ${name}`;
+  const [factor, name] = scales.find(([least]) => actual >= least) ?? [1, unit];
+  return `${Number((actual / factor).toFixed(factor === 1 ? 3 : 1))} ${name}`;
 }
 
 /** Both values, exact where rounding would make them look equal. */
-function formatPair(figure: number, allowed: number, unit: LimitUnit): [string, string] {
-  const pair: [string, string] = [formatValue(figure, unit), formatValue(allowed, unit)];
+function formatPair(actual: number, allowed: number, unit: LimitUnit): [string, string] {
+  const pair: [string, string] = [formatValue(actual, unit), formatValue(allowed, unit)];
   if (pair[0] !== pair[1] || unit === 'count') return pair;
-  return [`${grouped(figure)} ${unit}`, `${grouped(allowed)} ${unit}`];
+  return [`${grouped(actual)} ${unit}`, `${grouped(allowed)} ${unit}`];
 }
 
 /** Formats a number like `12,345.678`. Intl is not used, since its first use in a process blocks the thread for 10 ms and more. */

@@ -10,7 +10,7 @@ export const WARNING_SHARE = 0.8;
 export interface LimitWarning {
   readonly limit: LimitName;
   /** The value when 80 % were reached. */
-  readonly figure: number;
+  readonly actual: number;
   readonly allowed: number;
   /** `number of subrequests is 40 of 50, option limits.subrequests` */
   readonly message: string;
@@ -33,13 +33,13 @@ export class LimitWarnings {
   }
 
   /** Notes the usage of a limit; warns the first time that it is 80 % or more. */
-  note(limit: LimitName, figure: number, allowed: number): void {
-    if (figure < allowed * WARNING_SHARE || allowed === 0) return;
+  note(limit: LimitName, actual: number, allowed: number): void {
+    if (actual < allowed * WARNING_SHARE || allowed === 0) return;
     if (this.#warnings?.some(warning => warning.limit === limit) === true) return;
     const { label, unit } = limitRow(limit);
-    const message = `${label} is ${formatValue(figure, unit)} of ${formatValue(allowed, unit)}, option limits.${limit}`;
+    const message = `${label} is ${formatValue(actual, unit)} of ${formatValue(allowed, unit)}, option limits.${limit}`;
     this.#warnings ??= [];
-    this.#warnings.push({ limit, figure, allowed, message });
+    this.#warnings.push({ limit, actual, allowed, message });
   }
 }
 

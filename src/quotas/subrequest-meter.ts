@@ -79,12 +79,12 @@ export class SubrequestMeter {
     this.#calls[kind] = (this.#calls[kind] ?? 0) + 1;
   }
 
-  #check(limit: Exclude<keyof SubrequestLimits, 'plan'>, figure: number): void {
+  #check(limit: Exclude<keyof SubrequestLimits, 'plan'>, actual: number): void {
     const allowed = this.#limits[limit];
-    if (figure > allowed) {
+    if (actual > allowed) {
       const { plan } = this.#limits;
-      throw limitError('EDGE_SUBREQUEST_LIMIT', { limit, subject: 'make the subrequest', figure, allowed, plan });
+      throw limitError('EDGE_SUBREQUEST_LIMIT', { limit, subject: 'make the subrequest', actual, allowed, plan });
     }
-    this.#warnings?.note(limit, figure, allowed);
+    this.#warnings?.note(limit, actual, allowed);
   }
 }

@@ -33,10 +33,10 @@ for (const name of LIMIT_NAMES) {
         code: 'EDGE_LIMIT_EXCEEDED',
       });
       t.true(error?.message.includes(`option caps.${name} of the account`), error?.message);
-      t.deepEqual(error?.limit, { name, figure: more, allowed: least });
+      t.deepEqual(error?.limit, { name, actual: more, allowed: least });
       const lower = Math.max(LIMITS[name].min, least - 1);
-      const { [name]: figure } = limitsOf({ plan: 'free' }, { [name]: lower }, author).resolved;
-      t.is(typeof figure === 'number' ? figure : figure.fetch, lower);
+      const { [name]: value } = limitsOf({ plan: 'free' }, { [name]: lower }, author).resolved;
+      t.is(typeof value === 'number' ? value : value.fetch, lower);
     }
     if (by === 'kind') {
       for (const kind of INVOCATION_KINDS) {

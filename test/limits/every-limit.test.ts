@@ -326,8 +326,8 @@ for (const limit of LIMIT_NAMES) {
       if (isGuests) return;
       t.like(error, { limit: { name: limit, allowed: figure } });
       // Of what ends an isolate only the least that it used may be known.
-      if (error !== undefined && 'limit' in error && error.limit instanceof Object && 'figure' in error.limit)
-        t.true(Number(error.limit.figure) >= figure);
+      if (error !== undefined && 'limit' in error && error.limit instanceof Object && 'actual' in error.limit)
+        t.true(Number(error.limit.actual) >= figure);
     });
   }
 
@@ -357,7 +357,7 @@ for (const level of LEVELS) {
       await response.arrayBuffer();
     }
     t.deepEqual(statuses, [200, 200, 200, 429, 429]);
-    t.like(floods, [{ account: 'acme', figure: 4, allowed: 3 }]);
+    t.like(floods, [{ account: 'acme', actual: 4, allowed: 3 }]);
   });
 }
 

@@ -57,11 +57,11 @@ test('checkDeployment() throws a TypeError when a variable is neither a string n
 
 test('checkDeployment() measures the script after gzip, at the limit and past it', async t => {
   const source = randomBytes(5000);
-  const figure = gzipSync(source).byteLength;
+  const actual = gzipSync(source).byteLength;
   const deploy = (scriptBytes: number) =>
     checkDeployment({ name: 'hello', modules: [source] }, resolveLimits({ overrides: [{ scriptBytes }] }));
-  t.deepEqual(await deploy(figure), { scriptBytes: figure });
-  const error = await t.throwsAsync(deploy(figure - 1), { code: 'EDGE_SCRIPT_TOO_LARGE' });
+  t.deepEqual(await deploy(actual), { scriptBytes: actual });
+  const error = await t.throwsAsync(deploy(actual - 1), { code: 'EDGE_SCRIPT_TOO_LARGE' });
   t.regex(error.message, /^Cannot load function "hello": the source after gzip is/);
 });
 

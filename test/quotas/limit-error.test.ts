@@ -4,11 +4,11 @@ import { EDGE_ERRORS } from '../../src/quotas/errors.js';
 import { formatValue, limitError } from '../../src/quotas/limit-error.js';
 import { LIMIT_NAMES, limitRow } from '../../src/quotas/limits.js';
 
-test('limitError() names the act, the figure, the limit, the plan and the option', t => {
+test('limitError() names the act, the actual, the limit, the plan and the option', t => {
   const error = limitError('EDGE_SCRIPT_TOO_LARGE', {
     limit: 'scriptBytes',
     subject: 'load function "hello"',
-    figure: 13_002_342,
+    actual: 13_002_342,
     allowed: 10_485_760,
     plan: 'standard',
   });
@@ -18,14 +18,14 @@ test('limitError() names the act, the figure, the limit, the plan and the option
   );
   t.is(error.code, 'EDGE_SCRIPT_TOO_LARGE');
   t.is(error.status, 413);
-  t.deepEqual(error.limit, { name: 'scriptBytes', figure: 13_002_342, allowed: 10_485_760 });
+  t.deepEqual(error.limit, { name: 'scriptBytes', actual: 13_002_342, allowed: 10_485_760 });
 });
 
 test('limitError() gives exact figures when rounding would make them look alike', t => {
   const breach = {
     limit: 'urlBytes',
     subject: 'serve the request',
-    figure: 16_385,
+    actual: 16_385,
     allowed: 16_384,
     plan: 'free',
   } as const;
@@ -33,7 +33,7 @@ test('limitError() gives exact figures when rounding would make them look alike'
 });
 
 test('limitError() says what was measured when it is told', t => {
-  const breach = { limit: 'envVarBytes', subject: 'load', figure: 6000, allowed: 5120, plan: 'free' } as const;
+  const breach = { limit: 'envVarBytes', subject: 'load', actual: 6000, allowed: 5120, plan: 'free' } as const;
   const { message } = limitError('EDGE_LIMIT_EXCEEDED', { ...breach, measured: 'environment variable "A"' });
   t.regex(message, /environment variable "A" is 5\.9 KiB, limit envVarBytes is 5 KiB/);
 });
@@ -43,7 +43,7 @@ for (const name of LIMIT_NAMES) {
     const { code, values } = limitRow(name);
     t.truthy(values);
     if (code === null) return t.pass();
-    const error = limitError(code, { limit: name, subject: 'do it', figure: 2, allowed: 1, plan: 'free' });
+    const error = limitError(code, { limit: name, subject: 'do it', actual: 2, allowed: 1, plan: 'free' });
     t.regex(
       error.message,
       new RegExp(`^Cannot do it: .+ is .+, limit ${name} is .+ \\(plan free, option limits\\.${name}\\)$`),
@@ -52,7 +52,7 @@ for (const name of LIMIT_NAMES) {
   });
 }
 
-for (const [figure, unit, text] of [
+for (const [actual, unit, text] of [
   [0, 'count', '0'],
   [100_000, 'count', '100,000'],
   [999, 'bytes', '999 bytes'],
@@ -66,7 +66,7 @@ for (const [figure, unit, text] of [
   [Infinity, 'ms', 'none'],
   [Infinity, 'count', 'none'],
 ] as const) {
-  test(`formatValue() gives ${text} for ${figure} ${unit}`, t => {
-    t.is(formatValue(figure, unit), text);
+  test(`formatValue() gives ${text} for ${actual} ${unit}`, t => {
+    t.is(formatValue(actual, unit), text);
   });
 }

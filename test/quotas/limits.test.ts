@@ -101,7 +101,7 @@ test('LIMITS turns the anti-abuse limit off for enterprise alone', t => {
   );
 });
 
-test('resolveLimits() has no anti-abuse limit until a zone plan or a figure asks for it', t => {
+test('resolveLimits() has no anti-abuse limit until a zone plan or a actual asks for it', t => {
   t.is(resolveLimits().addressRequestsPerSecond, Infinity);
   t.is(resolveLimits({ zonePlan: 'free' }).addressRequestsPerSecond, 4000);
   t.is(resolveLimits({ overrides: [{ addressRequestsPerSecond: 7 }] }).addressRequestsPerSecond, 7);
@@ -113,9 +113,9 @@ for (const name of LIMIT_NAMES) {
     for (const plan of PLANS) {
       for (const zonePlan of ZONE_PLANS) {
         for (const kind of INVOCATION_KINDS) {
-          const figure = limitOf(resolveLimits({ plan, zonePlan }), name, kind);
-          t.true(figure >= min && figure <= max);
-          t.true(figure === Infinity || Number.isSafeInteger(figure));
+          const actual = limitOf(resolveLimits({ plan, zonePlan }), name, kind);
+          t.true(actual >= min && actual <= max);
+          t.true(actual === Infinity || Number.isSafeInteger(actual));
         }
       }
     }
@@ -153,7 +153,7 @@ test('resolveLimits() lets function win over account, and account over host', t 
   t.like(limits, { subrequests: 3, envVars: 2, functions: 1, cronTriggers: 5 });
 });
 
-test('resolveLimits() takes one figure for all kinds, or one for some', t => {
+test('resolveLimits() takes one actual for all kinds, or one for some', t => {
   t.deepEqual(resolveLimits({ overrides: [{ cpuMs: 7 }] }).cpuMs, {
     fetch: 7,
     scheduled: 7,
@@ -171,7 +171,7 @@ test('resolveLimits() takes http and cron for fetch and scheduled', t => {
   t.deepEqual(Object.keys(cpuMs), [...INVOCATION_KINDS]);
 });
 
-test('resolveLimits() leaves a figure alone when an override is undefined', t => {
+test('resolveLimits() leaves a actual alone when an override is undefined', t => {
   // A JavaScript caller may well write { subrequests: undefined }.
   const overrides: object = { subrequests: undefined, cpuMs: { fetch: undefined } };
   t.like(resolveLimits({ plan: 'free', overrides: [overrides] }), { subrequests: 50, cpuMs: { fetch: 10 } });

@@ -62,7 +62,7 @@ test('count() keeps internal services apart from the quota of fetch', t => {
   t.is(meter.total, 1050);
 });
 
-test('count() holds cache calls to their own figure when that is tighter', t => {
+test('count() holds cache calls to their own actual when that is tighter', t => {
   const overrides: LimitOverrides[] = [{ cacheCalls: 1 }];
   const meter = new SubrequestMeter(resolveLimits({ plan: 'free', overrides }));
   meter.count('cache');
@@ -89,10 +89,10 @@ test('count() warns once for each limit when 80 % are used', t => {
   countMany(meter, 'fetch', 11);
   countMany(meter, 'kv', 900);
   t.deepEqual(
-    warnings.all.map(({ limit, figure, allowed }) => ({ limit, figure, allowed })),
+    warnings.all.map(({ limit, actual, allowed }) => ({ limit, actual, allowed })),
     [
-      { limit: 'subrequests', figure: 40, allowed: 50 },
-      { limit: 'internalSubrequests', figure: 800, allowed: 1000 },
+      { limit: 'subrequests', actual: 40, allowed: 50 },
+      { limit: 'internalSubrequests', actual: 800, allowed: 1000 },
     ],
   );
   t.is(warnings.all[0]?.message, 'number of subrequests is 40 of 50, option limits.subrequests');

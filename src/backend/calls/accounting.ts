@@ -228,7 +228,7 @@ export class InvocationAccounting implements CallTotals {
     const { redirects, plan } = this.#limits;
     if (hop > redirects) {
       const subject = 'follow the redirect';
-      throw limitError('EDGE_EGRESS_FAILED', { limit: 'redirects', subject, figure: hop, allowed: redirects, plan });
+      throw limitError('EDGE_EGRESS_FAILED', { limit: 'redirects', subject, actual: hop, allowed: redirects, plan });
     }
     this.#warnings.note('redirects', hop, redirects);
     this.meter.count('fetch');

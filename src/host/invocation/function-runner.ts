@@ -285,17 +285,17 @@ export function cachePrefix(account: string): string {
   return `${account}/`;
 }
 
-/** `figureMs`: the duration of the start when it was ended. */
-function startupError(context: InvocationContext, figureMs: number): EdgeError {
+/** `startMs`: the duration of the start when it was ended. */
+function startupError(context: InvocationContext, startMs: number): EdgeError {
   const { startupMs, plan } = context.limits;
   const subject = `load function "${context.function}"`;
   const measured = 'the time of parsing it and running its global scope';
-  const figure = Math.max(figureMs, startupMs);
+  const actual = Math.max(startMs, startupMs);
   return limitError('EDGE_STARTUP_LIMIT', {
     limit: 'startupMs',
     subject,
     measured,
-    figure,
+    actual,
     allowed: startupMs,
     plan,
   });
@@ -307,9 +307,9 @@ function goneError(context: InvocationContext, { reason, message, usage }: Isola
   if (reason === 'memory') {
     const { memoryBytes: allowed, plan } = context.limits;
     // A memory bomb is noticed after it has exploded: it then holds more than the last measurement shows.
-    const figure = Math.max(usage.memoryBytes, allowed);
+    const actual = Math.max(usage.memoryBytes, allowed);
     const measured = 'the memory of its global scope';
-    return limitError('EDGE_MEMORY_LIMIT', { limit: 'memoryBytes', subject, measured, figure, allowed, plan });
+    return limitError('EDGE_MEMORY_LIMIT', { limit: 'memoryBytes', subject, measured, actual, allowed, plan });
   }
   return new EdgeError('EDGE_ISOLATE_LOST', `Cannot ${subject}: its isolate ended (${reason}) ${message}`);
 }

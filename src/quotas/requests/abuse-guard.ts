@@ -18,7 +18,7 @@ export interface AbuseEvent {
   /** The address, or the /64 network of an IPv6 address. */
   readonly address: string;
   /** Requests of this second when the limit was passed. */
-  readonly figure: number;
+  readonly actual: number;
   /** `addressRequestsPerSecond` */
   readonly allowed: number;
   readonly time: Date;
@@ -59,7 +59,7 @@ export class AbuseGuard {
     if (!window.isTold) {
       window.isTold = true;
       const time = new Date(nowMs);
-      this.#onAbuse?.({ ruleId: ABUSE_RULE_ID, account, address: network, figure: window.count, allowed, time });
+      this.#onAbuse?.({ ruleId: ABUSE_RULE_ID, account, address: network, actual: window.count, allowed, time });
     }
     return window.count;
   }

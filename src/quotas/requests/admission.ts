@@ -38,7 +38,7 @@ export interface Refusal {
   readonly kind: 'refuse';
   readonly code: 'EDGE_RATE_LIMITED' | 'EDGE_DAILY_LIMIT';
   readonly limit: 'requestsPerDay' | 'requestsPerMinute' | 'addressRequestsPerSecond';
-  readonly figure: number;
+  readonly actual: number;
   readonly allowed: number;
   /** When the count restarts. */
   readonly retryAfterMs: number;
@@ -108,8 +108,8 @@ export class Admission {
     const { account, limits, address } = request;
     if (address !== undefined && limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
       const now = this.#now();
-      const figure = this.#guard.count(account, address, limits.addressRequestsPerSecond, now);
-      if (figure > 0) return refusal('addressRequestsPerSecond', figure, limits, 1000 - (now % 1000));
+      const actual = this.#guard.count(account, address, limits.addressRequestsPerSecond, now);
+      if (actual > 0) return refusal('addressRequestsPerSecond', actual, limits, 1000 - (now % 1000));
     }
     if (limits.requestsPerMinute === Number.POSITIVE_INFINITY && limits.requestsPerDay === Number.POSITIVE_INFINITY) {
       return ADMIT;
@@ -165,27 +165,27 @@ export class Admission {
     return ADMIT;
   }
 
-  #minuteIsOver({ limits }: AdmissionRequest, figure: number): AdmissionDecision {
-    return refusal('requestsPerMinute', figure, limits, MINUTE_MS - (this.#now() % MINUTE_MS));
+  #minuteIsOver({ limits }: AdmissionRequest, actual: number): AdmissionDecision {
+    return refusal('requestsPerMinute', actual, limits, MINUTE_MS - (this.#now() % MINUTE_MS));
   }
 
-  #dayIsOver({ limits, mode }: AdmissionRequest, figure: number): AdmissionDecision {
+  #dayIsOver({ limits, mode }: AdmissionRequest, actual: number): AdmissionDecision {
     if (mode === 'fail-open') return BYPASS;
-    return refusal('requestsPerDay', figure, limits, DAY_MS - (this.#now() % DAY_MS));
+    return refusal('requestsPerDay', actual, limits, DAY_MS - (this.#now() % DAY_MS));
   }
 }
 
 /** The error of a refusal. */
 export function refusalError(refusal: Refusal, { account, limits }: AdmissionRequest): EdgeError {
-  const { code, limit, figure, allowed } = refusal;
+  const { code, limit, actual, allowed } = refusal;
   const plan = limit === 'addressRequestsPerSecond' ? limits.zonePlan : limits.plan;
   const subject = `serve the request of account ${JSON.stringify(account)}`;
-  return limitError(code, { limit, subject, figure, allowed, plan });
+  return limitError(code, { limit, subject, actual, allowed, plan });
 }
 
-function refusal(limit: Refusal['limit'], figure: number, limits: AdmissionLimits, retryAfterMs: number): Refusal {
+function refusal(limit: Refusal['limit'], actual: number, limits: AdmissionLimits, retryAfterMs: number): Refusal {
   const code = limit === 'requestsPerDay' ? 'EDGE_DAILY_LIMIT' : 'EDGE_RATE_LIMITED';
-  return { kind: 'refuse', code, limit, figure, allowed: limits[limit], retryAfterMs };
+  return { kind: 'refuse', code, limit, actual, allowed: limits[limit], retryAfterMs };
 }
 
 /** The lifetime of counters from their first use: past the end of their minute or day on any host's clock. */

@@ -38,7 +38,7 @@ export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits
     throw limitError('EDGE_URL_TOO_LONG', {
       limit: 'urlBytes',
       subject,
-      figure: urlBytes,
+      actual: urlBytes,
       allowed: limits.urlBytes,
       plan: limits.plan,
     });
@@ -58,7 +58,7 @@ export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits
         limit: 'headerBytes',
         subject,
         measured: `the header ${shown(name)}`,
-        figure: bytes,
+        actual: bytes,
         allowed: limits.headerBytes,
         plan: limits.plan,
       });
@@ -76,7 +76,7 @@ export function checkRequestHead(head: RequestHeadToCheck, limits: RequestLimits
     throw limitError('EDGE_HEADERS_TOO_LARGE', {
       limit: 'headersBytes',
       subject,
-      figure: headersBytes,
+      actual: headersBytes,
       allowed: limits.headersBytes,
       plan: limits.plan,
     });
@@ -122,9 +122,9 @@ function wrongLength(declared: number, bytes: number): EdgeError {
   return malformed('serve the request', `its Content-Length is ${declared}, and its body has ${bytes} bytes`);
 }
 
-function bodyTooLarge(subject: string, figure: number, limits: RequestLimits): EdgeError {
+function bodyTooLarge(subject: string, actual: number, limits: RequestLimits): EdgeError {
   const { bodyBytes: allowed, zonePlan: plan } = limits;
-  return limitError('EDGE_BODY_TOO_LARGE', { limit: 'bodyBytes', subject, figure, allowed, plan });
+  return limitError('EDGE_BODY_TOO_LARGE', { limit: 'bodyBytes', subject, actual, allowed, plan });
 }
 
 function malformed(subject: string, why: string): EdgeError {

@@ -192,10 +192,10 @@ export class AccountSum implements StoredAccounting {
     while (this.#commits > 0) await new Promise<void>(resolve => this.#whenSettled.push(resolve));
   }
 
-  #check(limit: 'storageBytes' | 'storageObjects', figure: number, bounds: StorageBounds, subject: () => string): void {
+  #check(limit: 'storageBytes' | 'storageObjects', actual: number, bounds: StorageBounds, subject: () => string): void {
     const allowed = bounds[limit];
-    if (figure > allowed)
-      throw limitError('EDGE_STORAGE_QUOTA', { limit, subject: subject(), figure, allowed, plan: bounds.plan });
+    if (actual > allowed)
+      throw limitError('EDGE_STORAGE_QUOTA', { limit, subject: subject(), actual, allowed, plan: bounds.plan });
   }
 }
 

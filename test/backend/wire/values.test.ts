@@ -100,7 +100,7 @@ for (const head of [
 }
 
 test('errors are instances of their class at the other end, with all that callers read', t => {
-  const limit = { name: 'storageBytes', figure: 2, allowed: 1 };
+  const limit = { name: 'storageBytes', actual: 2, allowed: 1 };
   const edge = across(
     new EdgeError('EDGE_STORAGE_QUOTA', 'too much', {
       limit,

@@ -138,7 +138,7 @@ test('channels of diagnostics_channel tell of floods and of warnings', async t =
       ruleId: ABUSE_RULE_ID,
       account: 'flooded',
       address: '127.0.0.1',
-      figure: 2,
+      actual: 2,
       allowed: 1,
       time: new Date(Date.UTC(2024, 0, 1)),
     },

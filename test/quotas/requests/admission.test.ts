@@ -60,7 +60,7 @@ test('check() admits 1,000 requests a minute on the plan free, and refuses more 
     kind: 'refuse',
     code: 'EDGE_RATE_LIMITED',
     limit: 'requestsPerMinute',
-    figure: 1001,
+    actual: 1001,
     allowed: 1000,
     retryAfterMs: 45_000,
   });
@@ -85,7 +85,7 @@ test('check() admits 100,000 requests a day on the plan free, and refuses more w
   const { admission, clock } = admissionAt(Date.UTC(2026, 0, 15));
   useUpDay(admission, clock);
   t.is(admission.usage('acme').requestsPerDay, 100_000);
-  t.like(admission.check(request()), { kind: 'refuse', code: 'EDGE_DAILY_LIMIT', figure: 100_001, allowed: 100_000 });
+  t.like(admission.check(request()), { kind: 'refuse', code: 'EDGE_DAILY_LIMIT', actual: 100_001, allowed: 100_000 });
 });
 
 test('check() bypasses the function when the day is used up and the route fails open', t => {
@@ -177,7 +177,7 @@ test('check() refuses a flood from one address with 1015, and tells of it once a
   for (let i = 0; i < 10; i++) t.like(admission.check(flood), { kind: 'refuse', code: 'EDGE_RATE_LIMITED' });
   t.like(admission.check(request({ limits, address: '8.8.4.4' })), { kind: 'admit' });
   t.deepEqual(events, [
-    { ruleId: ABUSE_RULE_ID, account: 'acme', address: '8.8.8.8', figure: 4001, allowed: 4000, time: new Date(NOON) },
+    { ruleId: ABUSE_RULE_ID, account: 'acme', address: '8.8.8.8', actual: 4001, allowed: 4000, time: new Date(NOON) },
   ]);
   clock.nowMs += 1000;
   t.like(admission.check(flood), { kind: 'admit' });
@@ -196,7 +196,7 @@ test('check() does not hold against a client of one account what it asks of anot
     [1, 2, 3].map(() => verdictKind(admission.check(tight))),
     ['admit', 'admit', 'refuse'],
   );
-  t.like(events, [{ account: 'acme', figure: 3, allowed: 2 }]);
+  t.like(events, [{ account: 'acme', actual: 3, allowed: 2 }]);
 });
 
 test('check() tells of a flood also when an earlier request had a looser limit', t => {
@@ -207,7 +207,7 @@ test('check() tells of a flood also when an earlier request had a looser limit',
   const limits = resolveLimits({ overrides: [{ addressRequestsPerSecond: 2 }] });
   for (let i = 0; i < 3; i++) t.like(admission.check({ ...loose, limits }), { kind: 'refuse' });
   t.deepEqual(
-    events.map(({ figure }) => figure),
+    events.map(({ actual }) => actual),
     [6],
   );
 });
@@ -338,7 +338,7 @@ test('a store that fails is told of and tried again, and requests are served', a
   t.is(store.puts(), 1);
 });
 
-test('refusalError() names the limit, the figure and the option', t => {
+test('refusalError() names the limit, the actual and the option', t => {
   const { admission } = admissionAt(NOON);
   const limits = resolveLimits({ plan: 'free', overrides: [{ requestsPerMinute: 0 }] });
   const decision = admission.check(request({ limits }));

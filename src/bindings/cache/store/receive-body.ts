@@ -57,6 +57,6 @@ export function checkSize(size: number, options: Receiving['options']): void {
   if (size > options.bodyBytes) throw tooLarge(size, options);
 }
 
-function tooLarge(figure: number, { bodyBytes: allowed, limit, plan }: Receiving['options']): Error {
-  return limitError('EDGE_LIMIT_EXCEEDED', { limit, subject: 'keep the response in the cache', figure, allowed, plan });
+function tooLarge(actual: number, { bodyBytes: allowed, limit, plan }: Receiving['options']): Error {
+  return limitError('EDGE_LIMIT_EXCEEDED', { limit, subject: 'keep the response in the cache', actual, allowed, plan });
 }

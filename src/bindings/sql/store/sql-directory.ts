@@ -157,10 +157,10 @@ export class AccountDatabases implements SqlDirectory {
       {
         check: async () => {
           if (bounds === undefined || !Number.isFinite(bounds.sqlDatabases)) return;
-          const figure = (await this.list()).length + 1;
+          const actual = (await this.list()).length + 1;
           const { sqlDatabases: allowed, plan } = bounds;
-          if (figure > allowed)
-            throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabases', subject, figure, allowed, plan });
+          if (actual > allowed)
+            throw limitError('EDGE_LIMIT_EXCEEDED', { limit: 'sqlDatabases', subject, actual, allowed, plan });
         },
         prepare: () => makeFolder(this.#storage, this.#account),
         change: sum => sum.change({ bytes: 0, objects: 1 }, bounds, () => subject),

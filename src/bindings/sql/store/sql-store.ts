@@ -308,7 +308,7 @@ export class SqlStore implements SqlEngine {
         throw limitError('EDGE_LIMIT_EXCEEDED', {
           limit: 'sqlDatabaseBytes',
           subject: subject(),
-          figure: bytes + PAGE,
+          actual: bytes + PAGE,
           allowed: most,
           plan,
         });

@@ -20,8 +20,8 @@ const FAR_BEYOND = 2;
 
 /** The CPU milliseconds that a reason of failure states; undefined when it is about something else. */
 export function cpuOfReason(reason: string): number | undefined {
-  const [, figure] = CPU_REASON.exec(reason) ?? [];
-  return figure === undefined ? undefined : Number(figure);
+  const [, actual] = CPU_REASON.exec(reason) ?? [];
+  return actual === undefined ? undefined : Number(actual);
 }
 
 /** The same for memory: the code, and the bytes that the isolate held. */
@@ -29,28 +29,28 @@ const MEMORY_REASON = /^EDGE_MEMORY_LIMIT (\d{1,15})$/;
 
 /** The bytes that a reason of failure states; undefined when it is about something else. */
 export function memoryOfReason(reason: string): number | undefined {
-  const [, figure] = MEMORY_REASON.exec(reason) ?? [];
-  return figure === undefined ? undefined : Number(figure);
+  const [, actual] = MEMORY_REASON.exec(reason) ?? [];
+  return actual === undefined ? undefined : Number(actual);
 }
 
-/** `figure` is the last value seen: an excess is noticed afterwards, so the isolate held more. */
-export function memoryError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
+/** `actual` is the last value seen: an excess is noticed afterwards, so the isolate held more. */
+export function memoryError(subject: InvocationSubject, kind: InvocationKind, actual: number): EdgeError {
   const allowed = subject.limits.memoryBytes;
-  return exceeded(subject, 'EDGE_MEMORY_LIMIT', 'memoryBytes', kind, Math.max(figure, allowed), allowed);
+  return exceeded(subject, 'EDGE_MEMORY_LIMIT', 'memoryBytes', kind, Math.max(actual, allowed), allowed);
 }
 
-/** `figure` is what the isolate said: when that is not past the limit, nothing is known but that it was passed. */
-export function cpuError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
+/** `actual` is what the isolate said: when that is not past the limit, nothing is known but that it was passed. */
+export function cpuError(subject: InvocationSubject, kind: InvocationKind, actual: number): EdgeError {
   const allowed = subject.limits.cpuMs[kind];
-  const error = exceeded(subject, 'EDGE_CPU_LIMIT', 'cpuMs', kind, Math.max(figure, allowed), allowed);
+  const error = exceeded(subject, 'EDGE_CPU_LIMIT', 'cpuMs', kind, Math.max(actual, allowed), allowed);
   // An author who sees many times the limit wonders whether it holds at all.
-  if (figure > FAR_BEYOND * allowed)
+  if (actual > FAR_BEYOND * allowed)
     error.message += '; one of the first invocations of an isolate may take more than the limit, for what it compiles';
   return error;
 }
 
-export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, figure: number): EdgeError {
-  return exceeded(subject, 'EDGE_WALL_TIME_LIMIT', 'wallMs', kind, figure, subject.limits.wallMs[kind]);
+export function wallTimeError(subject: InvocationSubject, kind: InvocationKind, actual: number): EdgeError {
+  return exceeded(subject, 'EDGE_WALL_TIME_LIMIT', 'wallMs', kind, actual, subject.limits.wallMs[kind]);
 }
 
 /** @param idleMs what the owner of the host allows, option `idleHttpMs` */
@@ -61,8 +61,8 @@ export function idleError({ account, function: name }: InvocationSubject, idleMs
   );
 }
 
-export function responseError(subject: InvocationSubject, figure: number): EdgeError {
-  return exceeded(subject, 'EDGE_RESPONSE_STREAM', 'responseBytes', 'fetch', figure, subject.limits.responseBytes);
+export function responseError(subject: InvocationSubject, actual: number): EdgeError {
+  return exceeded(subject, 'EDGE_RESPONSE_STREAM', 'responseBytes', 'fetch', actual, subject.limits.responseBytes);
 }
 
 function exceeded(
@@ -70,9 +70,9 @@ function exceeded(
   code: EdgeErrorCode,
   limit: 'cpuMs' | 'wallMs' | 'memoryBytes' | 'responseBytes',
   kind: InvocationKind,
-  figure: number,
+  actual: number,
   allowed: number,
 ): EdgeError {
   const subject = `finish the ${kind} invocation of function "${name}" of account "${account}"`;
-  return limitError(code, { limit, subject, figure, allowed, plan: limits.plan });
+  return limitError(code, { limit, subject, actual, allowed, plan: limits.plan });
 }

@@ -18,6 +18,6 @@ export function invocationId(serial: number): string {
   return lastPrefix + (BYTES[serial % 256] ?? '');
 }
 
-function hex(figure: number, digits: number): string {
-  return figure.toString(16).padStart(digits, '0');
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
 }

@@ -32,13 +32,13 @@ for (const reason of Object.keys(LOSSES)) {
   });
 }
 
-for (const [reason, limit, figure] of [
+for (const [reason, limit, actual] of [
   ['cpu', 'cpuMs', 30_000],
   ['memory', 'memoryBytes', 128 * 1024 * 1024],
 ] as const) {
   test(`lossError() of ${reason} tells no less than the limit, whatever the isolate says that it used`, t => {
     const error = lossError(SUBJECT, 'fetch', reason, '', { cpuMs: 0, memoryBytes: 0 });
-    t.like(error, { limit: { name: limit, figure, allowed: figure } });
+    t.like(error, { limit: { name: limit, actual, allowed: actual } });
     t.regex(error.message, new RegExp(`limit ${limit} is .*plan standard, option limits\\.${limit}`));
   });
 }
