@@ -1,5 +1,6 @@
 /** Requests of commands to the management API of a running host, for one account. */
-import { CommandError, type CommandIo, textOf } from './terminal/command.js';
+import { messageOf } from '../quotas/errors.js';
+import { CommandError, type CommandIo } from './terminal/command.js';
 
 /** The environment variable with the API token. */
 export const TOKEN = 'EDGEHOST_TOKEN';
@@ -36,7 +37,7 @@ export async function ask(url: URL, token: string, signal: AbortSignal): Promise
   try {
     response = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal, redirect: 'error' });
   } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? `: ${textOf(error.cause)}` : '';
+    const cause = error instanceof Error && error.cause !== undefined ? `: ${messageOf(error.cause)}` : '';
     throw new CommandError(1, `Cannot reach ${url.origin}${cause}`, { cause: error });
   }
   if (response.ok) return response;

@@ -3,10 +3,11 @@
 import { readFile } from 'node:fs/promises';
 import { parseDay, type ScheduleOverrides } from '../management/deprecations/deprecation-timeline.js';
 import { DEPRECATIONS, type DeprecationId, isDeprecationId } from '../management/deprecations/deprecations.js';
+import { messageOf } from '../quotas/errors.js';
 import { auditPaths } from './deprecation-check/paths.js';
 import { type AuditReport, jsonReport, lineReport, tableReport } from './deprecation-check/report.js';
 import type { Arguments, Syntax } from './terminal/arguments.js';
-import { CommandError, command, textOf } from './terminal/command.js';
+import { CommandError, command } from './terminal/command.js';
 
 const SYNTAX = {
   name: 'audit',
@@ -62,7 +63,7 @@ source code  a file or a directory, without node_modules, vendor, dist, build an
 
 export const AUDIT = command(SYNTAX, async ({ values, paths }, io) => {
   const report = await reportOf(values, paths, io.now()).catch((error: unknown) => {
-    throw new CommandError(2, textOf(error), { cause: error });
+    throw new CommandError(2, messageOf(error), { cause: error });
   });
   io.out(values.json ? `${jsonReport(report)}\n` : io.isTerminal ? tableReport(report) : lineReport(report));
   const failOn = values['fail-on'] ?? 'gone';

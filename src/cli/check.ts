@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Account } from '../host/account.js';
 import { EdgeHost } from '../host/edge-host.js';
-import { errorCode, type SourceLocation } from '../quotas/errors.js';
+import { errorCode, messageOf, type SourceLocation } from '../quotas/errors.js';
 import { PLANS } from '../quotas/limits.js';
 import { type EnvFile, readEnvFile, withEnv } from './functions/env-file.js';
 import { CONFIG_NAME, type FunctionPlace, findFunctions } from './functions/find-functions.js';
@@ -13,7 +13,7 @@ import { indented, shownMs } from './serving/lines.js';
 import { forEachFunction } from './serving/load-accounts.js';
 import { isServerFile, readServerFile } from './serving/server-file.js';
 import type { Syntax } from './terminal/arguments.js';
-import { CommandError, command, textOf } from './terminal/command.js';
+import { CommandError, command } from './terminal/command.js';
 import { type Paint, paintFor } from './terminal/style.js';
 
 const SYNTAX = {
@@ -75,7 +75,7 @@ export const CHECK = command(SYNTAX, async ({ values, paths }, io) => {
 
 async function orUnusable<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
-    throw new CommandError(2, textOf(error), { cause: error });
+    throw new CommandError(2, messageOf(error), { cause: error });
   });
 }
 
@@ -142,7 +142,7 @@ function failed(account: string | undefined, name: string, error: unknown): Find
     isOk: false,
     startupMs: undefined,
     code: errorCode(error),
-    message: textOf(error),
+    message: messageOf(error),
     location: locationOf(error),
     warnings: [],
   };

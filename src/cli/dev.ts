@@ -1,10 +1,11 @@
 /** `edgehost dev`: serves functions while they are written. */
+import { messageOf } from '../quotas/errors.js';
 import { PLANS } from '../quotas/limits.js';
 import { DevServer } from './dev/dev-server.js';
 import { reporterFor } from './serving/reporter.js';
 import { untilStopped } from './serving/until-stopped.js';
 import type { Syntax } from './terminal/arguments.js';
-import { CommandError, command, textOf } from './terminal/command.js';
+import { CommandError, command } from './terminal/command.js';
 
 /** A person waits for it. */
 const DRAIN_MS = 2000;
@@ -73,7 +74,7 @@ export const DEV = command(SYNTAX, async ({ values, paths }, io) => {
     allow: values.allow,
     report,
   }).catch((error: unknown) => {
-    throw error instanceof CommandError ? error : new CommandError(2, textOf(error), { cause: error });
+    throw error instanceof CommandError ? error : new CommandError(2, messageOf(error), { cause: error });
   });
   await untilStopped(stop);
   report({ type: 'stopping' });

@@ -1,4 +1,5 @@
 /** `edgehost doctor`: which layers separate accounts on this machine, why others are missing, and what to install or allow. */
+
 import { release } from 'node:os';
 import process from 'node:process';
 import { isProcHidden } from '../pool/processes/process-reading.js';
@@ -7,8 +8,9 @@ import { ENGINE_RULES } from '../pool/sandbox/engine-rules.js';
 import { findPrograms } from '../pool/sandbox/programs.js';
 import { sandboxFor } from '../pool/sandbox/sandbox.js';
 import { LAYERS, type SandboxLayer, type SandboxState } from '../pool/sandbox/state.js';
+import { messageOf } from '../quotas/errors.js';
 import type { Syntax } from './terminal/arguments.js';
-import { command, textOf } from './terminal/command.js';
+import { command } from './terminal/command.js';
 import { type Paint, paintFor } from './terminal/style.js';
 
 const SYNTAX = {
@@ -52,7 +54,7 @@ export const DOCTOR = command(SYNTAX, async ({ values }, io) => {
   const states = new Map<string, SandboxState | string>();
   for (const { key, title, rules } of KINDS) {
     if (io.isTerminal) io.err(`Trying out: ${title}...\n`);
-    states.set(key, await sandboxFor('auto', rules).then(({ state }) => state, textOf));
+    states.set(key, await sandboxFor('auto', rules).then(({ state }) => state, messageOf));
   }
   const isFine = [...states.values()].every(state => typeof state !== 'string' && state.separated);
   if (values.json) {

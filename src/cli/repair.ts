@@ -1,10 +1,12 @@
 /** `edgehost repair`: saves what can be read of a damaged storage directory. */
+
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type RepairStep, repairStorage, type StorageRepairReport } from '../host/repair-storage.js';
+import { messageOf } from '../quotas/errors.js';
 import type { CheckProgress, StorageCheck } from '../storage/repair/check-storage.js';
 import type { Syntax } from './terminal/arguments.js';
-import { CommandError, type CommandIo, command, type ExitCode, textOf } from './terminal/command.js';
+import { CommandError, type CommandIo, command, type ExitCode } from './terminal/command.js';
 
 const SYNTAX = {
   name: 'repair',
@@ -96,7 +98,7 @@ async function copyTo(directory: string, copy: string): Promise<void> {
   try {
     await cp(directory, copy, { recursive: true, errorOnExist: true, force: false, preserveTimestamps: true });
   } catch (error) {
-    throw new CommandError(1, `Cannot copy ${directory} to ${copy}, and nothing was repaired: ${textOf(error)}`, {
+    throw new CommandError(1, `Cannot copy ${directory} to ${copy}, and nothing was repaired: ${messageOf(error)}`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 /** `edgehost serve`: accounts and functions of a configuration file, in production. */
 import { EdgeHost } from '../host/edge-host.js';
-import { errorCode } from '../quotas/errors.js';
+import { errorCode, messageOf } from '../quotas/errors.js';
 import { locationOf } from './functions/function-error.js';
 import { listen } from './serving/http-server.js';
 import { type AccountFunction, forEachFunction } from './serving/load-accounts.js';
@@ -12,7 +12,7 @@ import type { Report, ServedFunction } from './serving/server-event.js';
 import { readServerFile, type ServerFile } from './serving/server-file.js';
 import { untilStopped } from './serving/until-stopped.js';
 import type { Syntax } from './terminal/arguments.js';
-import { CommandError, type CommandIo, command, type ExitCode, textOf } from './terminal/command.js';
+import { CommandError, type CommandIo, command, type ExitCode } from './terminal/command.js';
 
 const SYNTAX = {
   name: 'serve',
@@ -51,7 +51,7 @@ by /__edgehost/scheduled?account=ID&function=NAME`,
 
 export const SERVE = command(SYNTAX, async ({ values, paths }, io) => {
   const file = await readServerFile(paths[0] ?? '').catch((error: unknown) => {
-    throw new CommandError(2, textOf(error), { cause: error });
+    throw new CommandError(2, messageOf(error), { cause: error });
   });
   const report = reporterFor(io, { isJson: values.json, hasAccounts: true });
   const host = hostOf(file);
@@ -90,7 +90,7 @@ async function serve(
       type: 'error',
       function: name === '' ? account : `${account}/${name}`,
       code: errorCode(error),
-      message: textOf(error),
+      message: messageOf(error),
       location: locationOf(error),
       isServing: false,
     });
@@ -144,6 +144,6 @@ function hostOf({ hostOptions }: ServerFile): EdgeHost {
   try {
     return new EdgeHost(hostOptions);
   } catch (error) {
-    throw new CommandError(2, textOf(error), { cause: error });
+    throw new CommandError(2, messageOf(error), { cause: error });
   }
 }

@@ -1,11 +1,13 @@
 /** `edgehost sql migrate`: applies the migrations of a folder to a database of a storage directory. */
+
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SqlMigration } from '../bindings/sql/host-sql.js';
 import { EdgeHost } from '../host/edge-host.js';
+import { messageOf } from '../quotas/errors.js';
 import { openStorage } from './serving/open-storage.js';
 import type { Syntax } from './terminal/arguments.js';
-import { CommandError, command, textOf } from './terminal/command.js';
+import { CommandError, command } from './terminal/command.js';
 
 const SYNTAX = {
   name: 'sql',
@@ -56,7 +58,7 @@ export const SQL = command(SYNTAX, async ({ values, paths }, io) => {
       try {
         applied.push(...(await database.migrate([migration])));
       } catch (error) {
-        throw new CommandError(1, `${migration.name} failed, and nothing of it was applied: ${textOf(error)}`, {
+        throw new CommandError(1, `${migration.name} failed, and nothing of it was applied: ${messageOf(error)}`, {
           cause: error,
         });
       }
@@ -75,7 +77,7 @@ async function migrationsIn(folder: string): Promise<SqlMigration[]> {
   try {
     files = (await readdir(folder)).filter(file => FILE.test(file)).sort();
   } catch (error) {
-    throw new CommandError(2, `Cannot read the folder ${folder}: ${textOf(error)}`, { cause: error });
+    throw new CommandError(2, `Cannot read the folder ${folder}: ${messageOf(error)}`, { cause: error });
   }
   if (files.length === 0) {
     throw new CommandError(2, `There are no migrations in ${folder}: files such as 0001_users.sql`);

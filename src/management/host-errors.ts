@@ -1,7 +1,7 @@
 /** The one place where errors of the host (its functions, buckets and storage) become answers of the API. */
 
 import type { BindingRegistry } from '../bindings/registry.js';
-import { type EdgeErrorCode, errorCode, isEdgeErrorCode } from '../quotas/errors.js';
+import { type EdgeErrorCode, errorCode, isEdgeErrorCode, messageOf } from '../quotas/errors.js';
 import { storageError } from '../storage/files/storage-error.js';
 import type { ApiCode } from './http/codes.js';
 import { ApiError } from './http/envelope.js';
@@ -63,8 +63,4 @@ export function toApiError(error: unknown, bindings: BindingRegistry): ApiError 
     return new ApiError('UNAVAILABLE', 'The host is closed', { cause: error });
   }
   return new ApiError('INTERNAL', undefined, { cause: error });
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

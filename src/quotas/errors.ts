@@ -429,6 +429,11 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
+/** The text of an unknown error. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 export function isEdgeErrorCode(code: string): code is EdgeErrorCode {
   return Object.hasOwn(EDGE_ERRORS, code);
 }

@@ -78,3 +78,8 @@ function numberOf(min: number, max: number, unit: string): Schema<number> {
 function unitName(unit: LimitUnit): string {
   return unit === 'count' ? 'items' : unit;
 }
+
+/** `cpuMs` is `cpu_ms` in files and in the management API. */
+export function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
+}

@@ -2,7 +2,7 @@
  * Functions that the application gives as options. The host calls them in the middle of its own work. So an exception, or an answer of a wrong type, becomes an
  * error that names the option before anything else uses it.
  */
-import { EdgeError } from './errors.js';
+import { EdgeError, messageOf } from './errors.js';
 import { rethrowOutside } from './guarded.js';
 import { describe, isObject } from './schema/describe.js';
 
@@ -107,7 +107,7 @@ function asMistake<Answer>(ask: () => Answer): Answer {
   try {
     return ask();
   } catch (error) {
-    throw new TypeError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new TypeError(messageOf(error), { cause: error });
   }
 }
 

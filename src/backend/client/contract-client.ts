@@ -1,4 +1,5 @@
 /** Makes the remote form of an account's directory, and of the engines that it opens, from their contract. */
+
 import { cancelBody } from '../../bindings/bodies/cancel-body.js';
 import { chargedBody } from '../../bindings/bodies/charged-body.js';
 import type { DirectoryContract, EngineContract, MethodTerms, OpenedEngine } from '../../bindings/contract.js';
@@ -7,6 +8,7 @@ import type { Channel } from '../../protocol/channel.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { CallWork } from '../../quotas/host/call-work.js';
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { type AtEnd, type ContentAnswer, ReplyStatus, TRAILER, type WholeContent } from '../wire/calls.js';
 import { ApplicationSignal } from '../wire/messages.js';
 import { bodyOf, type CallReply, type OutgoingCall } from '../wire/outgoing-call.js';
@@ -14,8 +16,6 @@ import { packHead, packValue } from '../wire/packets.js';
 import { sendBody } from '../wire/send-body.js';
 import { remoteContent, wholeContent } from './remote-content.js';
 import { isLost, type RemoteLink } from './remote-link.js';
-
-const NOTHING = new Uint8Array(0);
 
 /** The part that the methods of one remote object share. */
 interface Target {
@@ -148,7 +148,7 @@ async function write(call: RemoteCall, body: ServiceBody | null): Promise<unknow
   args[terms.body ?? 0] = body === null ? null : true;
   const head = packHead([name, target.address, ...args]);
   const channel = await target.link.channel();
-  const outgoing = target.link.begin(channel, head, bodyOf(body ?? NOTHING));
+  const outgoing = target.link.begin(channel, head, bodyOf(body ?? NO_BYTES));
   if (body !== null && !(body instanceof Uint8Array)) {
     const charged = work === undefined ? body : chargedBody(body, work, HOST_COSTS.sentMbMs);
     sendBody(channel, outgoing, charged, atEnd);

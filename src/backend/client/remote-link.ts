@@ -3,13 +3,12 @@
 import { REGISTRY } from '../../bindings/registry.js';
 import type { Channel } from '../../protocol/channel.js';
 import { errorCode } from '../../quotas/errors.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { type CallArguments, type CallName, type CallResult, ReplyStatus, SAFE_CALLS } from '../wire/calls.js';
 import type { BindingErrors } from '../wire/errors.js';
 import { ApplicationOpens } from '../wire/messages.js';
 import { allBytes, type CallReply, OutgoingCall } from '../wire/outgoing-call.js';
 import { packHead, packValue, unpackValue } from '../wire/packets.js';
-
-const NOTHING = new Uint8Array(0);
 
 export class RemoteLink {
   readonly #connection: () => Promise<Channel>;
@@ -63,7 +62,7 @@ export class RemoteLink {
 
   /** The result of a call that has no body beside it, or of one that has with its body left to the caller. */
   async resultOf({ status, head, body }: CallReply): Promise<unknown> {
-    const bytes = status === ReplyStatus.ResultWithBody ? NOTHING : await allBytes(body);
+    const bytes = status === ReplyStatus.ResultWithBody ? NO_BYTES : await allBytes(body);
     const value = unpackValue(head, bytes, this.errors);
     if (status === ReplyStatus.Error) throw value;
     return value;

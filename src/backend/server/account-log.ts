@@ -2,7 +2,9 @@
  * The last changes of accounts, numbered and on disk: an application that was not connected when an account was removed, or given other options, learns of it
  * when it connects again, over restarts of this process.
  */
+
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import type { Sublevel } from '../../storage/records/sublevel.js';
 import type { AccountChange, MissedChanges, NumberedChange } from '../wire/account-changes.js';
 import { decodeValue, encodeValue } from '../wire/values.js';
@@ -95,5 +97,5 @@ function withoutOldest(log: Log): Log {
 
 function parsed(text: unknown): Log {
   if (typeof text !== 'string') return { last: 0, first: 1, changes: [] };
-  return decodeValue(text, new Uint8Array(0)) as Log; // of #write()
+  return decodeValue(text, NO_BYTES) as Log; // of #write()
 }

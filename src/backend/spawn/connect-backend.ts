@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, messageOf } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { dial } from '../socket/dial.js';
 import { lineOf, MAX_HELLO_BYTES, parseWelcome } from '../socket/hello.js';
@@ -137,7 +137,7 @@ class Attempt {
         maxConnections: maxConnections ?? MAX_CONNECTIONS,
       });
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw new EdgeError(
         'EDGE_SERVICES_START',
         `Cannot start the backend process of the storage directory "${this.#directory.storage}": ${why}`,

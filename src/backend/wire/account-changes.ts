@@ -1,5 +1,7 @@
 /** A change of an account by one application, which all applications on the storage must follow: they are one host to it. */
+
 import { EdgeError } from '../../quotas/errors.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { decodeValue, encodeValue } from './values.js';
 
 /** Its removal; or options that were changed, as the application has checked them. */
@@ -34,14 +36,12 @@ export function changesText(value: ToldChange | MissedChanges): string {
 }
 
 export function parseToldChange(text: string): ToldChange {
-  return decodeValue(text, NOTHING) as ToldChange; // of changesText()
+  return decodeValue(text, NO_BYTES) as ToldChange; // of changesText()
 }
 
 export function parseMissedChanges(text: string): MissedChanges {
-  return decodeValue(text, NOTHING) as MissedChanges; // of changesText()
+  return decodeValue(text, NO_BYTES) as MissedChanges; // of changesText()
 }
-
-const NOTHING = new Uint8Array(0);
 
 /** The error of everything of an account that is gone. */
 export function removedError(account: string): EdgeError {

@@ -1,10 +1,12 @@
 /** One exchange of the control connection that this process has opened: its request, and the promise of its answer. */
+
 import { REGISTRY } from '../../bindings/registry.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import type { Channel } from '../../protocol/channel.js';
 import type { Exchange } from '../../protocol/exchange.js';
 import { ExchangeIo } from '../../protocol/exchange-io.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { type BindingErrors, decodeError } from './errors.js';
 import { IncomingStream } from './incoming-stream.js';
 import { ApplicationOpens } from './messages.js';
@@ -15,8 +17,6 @@ export interface CallReply {
   /** Empty without a body. */
   readonly body: Uint8Array | IncomingStream;
 }
-
-const NOTHING = new Uint8Array(0);
 
 export class OutgoingCall extends ExchangeIo {
   readonly reply: Promise<CallReply>;
@@ -60,10 +60,10 @@ export class OutgoingCall extends ExchangeIo {
     return this.#exchange;
   }
 
-  override onReply(status = 0, head = '', body: Uint8Array = NOTHING, isComplete = true): void {
+  override onReply(status = 0, head = '', body: Uint8Array = NO_BYTES, isComplete = true): void {
     this.#isDone = true;
     if (isComplete) {
-      this.#resolve({ status, head, body: body.length === 0 ? NOTHING : new Uint8Array(body) });
+      this.#resolve({ status, head, body: body.length === 0 ? NO_BYTES : new Uint8Array(body) });
       return;
     }
     this.#stream = new IncomingStream(

@@ -20,7 +20,7 @@ import { LazyTransport } from './lazy-transport.js';
 import type { NetworkOptions } from './network-transport.js';
 import { type OutboundHandler, OutboundTransport } from './outbound-transport.js';
 import type { ResolveHost } from './policed-lookup.js';
-import { type Hop, isBadPort, isRedirect, nextHop } from './redirect.js';
+import { type Hop, isBadPort, isRedirect, networkError, nextHop } from './redirect.js';
 import { checkHead, headerValue } from './request-head.js';
 import type { EgressPolicy } from './rules/egress-policy.js';
 import type { SubstitutedRequest } from './rules/substituted-request.js';
@@ -181,12 +181,12 @@ class OutgoingRequest {
       // Counting comes before the check of redirects, because its error names the limit that was passed.
       const counted = this.#request.onHop?.(hop.url, count);
       if (counted !== undefined) await counted;
-      if (count > maxRedirects) throw failed(hop.url, `it goes on after ${maxRedirects} redirects`);
+      if (count > maxRedirects) throw networkError(hop.url, `it redirects more than ${maxRedirects} times`);
       this.#request.policy?.checkRequest(hop, this.#request.origin);
       const answer = await this.#send(hop);
       if (redirect === 'error' && isRedirect(answer.status)) {
         this.#discard(answer);
-        throw failed(hop.url, 'it answered with a redirect, and the redirect mode is error');
+        throw networkError(hop.url, 'it answered with a redirect, and the redirect mode is error');
       }
       const next = redirect === 'follow' ? this.#next(hop, answer) : undefined;
       if (next === undefined) return this.#response(hop, answer, count > 0);
@@ -216,7 +216,7 @@ class OutgoingRequest {
   async #send(hop: Hop): Promise<HopAnswer> {
     const { account, function: name, signal, policy, origin } = this.#request;
     if (isBadPort(hop.url)) {
-      throw failed(hop.url, `port ${hop.url.port} is not one for HTTP (Fetch standard, bad port)`);
+      throw networkError(hop.url, `port ${hop.url.port} is not one for HTTP (Fetch standard, bad port)`);
     }
     const isGetOrHead = hop.method === 'GET' || hop.method === 'HEAD';
     if (isGetOrHead && hop.body !== null) throw new TypeError(`Cannot fetch: a ${hop.method} request has no body`);
@@ -245,7 +245,7 @@ class OutgoingRequest {
       if (errorCode(error) === 'EDGE_EGRESS_DENIED') policy?.refusedAddress(hop, origin);
       // The policy does not know the URL, and a function must not learn what a name resolves to inside: no cause text.
       if (PASSED_ON.has(errorCode(error))) throw error;
-      throw failed(hop.url, reasonOf(error), error);
+      throw networkError(hop.url, reasonOf(error), error);
     }
   }
 
@@ -291,7 +291,7 @@ class OutgoingRequest {
     const toError = (error: unknown): Error =>
       errorCode(error) === 'EDGE_EGRESS_FAILED' || errorCode(error) === 'EDGE_OVERLOADED'
         ? this.#toError(error)
-        : this.#toError(failed(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
+        : this.#toError(networkError(hop.url, `the body of the answer broke off (${reasonOf(error)})`, error));
     const raw = chargedBody(bodyStream(body, toError), this.#work, HOST_COSTS.movedMbMs, bytes =>
       this.#countEgress(0, bytes),
     );
@@ -302,7 +302,7 @@ class OutgoingRequest {
       return { chunks: decoded ?? raw, isDecoded: decoded !== undefined };
     } catch (error) {
       this.#discard(answer);
-      throw failed(hop.url, reasonOf(error), error);
+      throw networkError(hop.url, reasonOf(error), error);
     }
   }
 
@@ -390,10 +390,6 @@ function withoutSecrets(answer: HopAnswer, substituted: SubstitutedRequest | und
 
 function contentEncoding(headers: readonly string[]): string {
   return headers.filter((_, i) => i % 2 === 1 && headers[i - 1]?.toLowerCase() === 'content-encoding').join(',');
-}
-
-function failed(url: URL, why: string, cause?: unknown): EdgeError {
-  return new EdgeError('EDGE_EGRESS_FAILED', `Cannot fetch ${url.origin}: ${why}`, { cause });
 }
 
 /**

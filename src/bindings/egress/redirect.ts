@@ -73,7 +73,7 @@ function locationUrl(base: URL, location: string): URL {
   }
 }
 
-function networkError(url: URL, why: string, cause?: unknown): EdgeError {
+export function networkError(url: URL, why: string, cause?: unknown): EdgeError {
   return new EdgeError('EDGE_EGRESS_FAILED', `Cannot fetch ${url.origin}: ${why}`, { cause });
 }
 

@@ -4,7 +4,7 @@ import type { EdgeFunction } from '../../host/edge-function.js';
 import type { EdgeHost } from '../../host/edge-host.js';
 import type { InvocationEvent } from '../../host/events.js';
 import { type LoadOptions, resolveLoadOptions } from '../../host/options/options.js';
-import { errorCode } from '../../quotas/errors.js';
+import { errorCode, messageOf } from '../../quotas/errors.js';
 import { type EnvFile, withEnv } from '../functions/env-file.js';
 import type { FunctionPlace } from '../functions/find-functions.js';
 import { locationOf } from '../functions/function-error.js';
@@ -95,7 +95,7 @@ export class DevFunction {
         startupMs: loaded.startupTimeMs,
       });
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       this.#failure = message;
       report({
         type: 'error',

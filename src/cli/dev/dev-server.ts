@@ -1,7 +1,9 @@
 /** The server of `edgehost dev`: a host, the functions of a path, a watch on their files, and a port. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, join, resolve } from 'node:path';
 import { EdgeHost } from '../../host/edge-host.js';
+import { messageOf } from '../../quotas/errors.js';
 import type { Plan } from '../../quotas/limits.js';
 import { type EnvFile, readEnvFile } from '../functions/env-file.js';
 import { type FoundFunctions, findFunctions } from '../functions/find-functions.js';
@@ -187,7 +189,7 @@ export class DevServer {
       );
       await Promise.all(touched.map(each => each.load(this.#env, sinceMs)));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       report({ type: 'warning', code: undefined, message });
     }
     this.#watch();

@@ -1,7 +1,9 @@
 /** Makes the accounts of a server's configuration file, and loads or checks their functions. */
+
 import PQueue from 'p-queue';
 import type { Account } from '../../host/account.js';
 import type { EdgeHost } from '../../host/edge-host.js';
+import { messageOf } from '../../quotas/errors.js';
 import { readEnvFile, withEnv } from '../functions/env-file.js';
 import { type FunctionPlace, findFunctions } from '../functions/find-functions.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
@@ -64,13 +66,13 @@ function makeAccount(host: EdgeHost, { id, options, error }: ServerAccount): Acc
   try {
     return host.account(id, options);
   } catch (cause) {
-    throw error(cause instanceof Error ? cause.message : String(cause));
+    throw error(messageOf(cause));
   }
 }
 
 async function placesOf({ path, name, routes, error }: ServerFunction): Promise<readonly FunctionPlace[]> {
   const { places } = await findFunctions(path).catch((cause: unknown) => {
-    throw error(cause instanceof Error ? cause.message : String(cause));
+    throw error(messageOf(cause));
   });
   // A customer's folder may contain links to folders of other customers.
   const readable = new ReadableFolders(path);

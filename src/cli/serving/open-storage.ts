@@ -1,7 +1,7 @@
 /** Opens the storage of a server before anything is served: its defects would else appear with the first request. */
 import type { EdgeHost } from '../../host/edge-host.js';
-import { errorCode } from '../../quotas/errors.js';
-import { CommandError, textOf } from '../terminal/command.js';
+import { errorCode, messageOf } from '../../quotas/errors.js';
+import { CommandError } from '../terminal/command.js';
 
 /**
  * @param elsewhere how the command is given another storage: the end of a sentence
@@ -15,7 +15,7 @@ export async function openStorage(host: EdgeHost, elsewhere: string): Promise<vo
     const reason =
       code === 'EDGE_INTERNAL' && error instanceof Error && error.cause !== undefined ? error.cause : error;
     const act = reason === error ? '' : `Cannot open the storage directory "${host.health().storage.location}": `;
-    throw new CommandError(1, `${act}${textOf(reason)} (${code})\n${remedyOf(code, elsewhere)}`, { cause: error });
+    throw new CommandError(1, `${act}${messageOf(reason)} (${code})\n${remedyOf(code, elsewhere)}`, { cause: error });
   }
 }
 

@@ -1,8 +1,9 @@
 /** Runs scheduled handlers by a request, to try them out: `GET /__edgehost/scheduled?function=NAME&cron=EXPRESSION&time=MS&format=json`. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { EdgeFunction } from '../../host/edge-function.js';
 import type { EdgeHost } from '../../host/edge-host.js';
-import { textOf } from '../terminal/command.js';
+import { messageOf } from '../../quotas/errors.js';
 
 /** Beside the path of this project those that tools of the hosted platform ask for. */
 const PATHS: ReadonlySet<string> = new Set([
@@ -57,9 +58,9 @@ async function answer(
   try {
     const { error, noRetry } = await found.tryScheduled({ cron: query.get('cron') ?? '', scheduledTime });
     if (error === undefined) return { status: 200, body: { outcome: 'ok', noRetry }, isJson };
-    return { status: 500, body: { outcome: 'exception', noRetry, error: textOf(error) }, isJson };
+    return { status: 500, body: { outcome: 'exception', noRetry, error: messageOf(error) }, isJson };
   } catch (error) {
-    return refuse(400, textOf(error));
+    return refuse(400, messageOf(error));
   }
 }
 

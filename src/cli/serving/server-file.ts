@@ -2,11 +2,11 @@
 import { dirname, resolve } from 'node:path';
 import { NAME } from '../../config-schema/function-shapes.js';
 import { TomlReader, textOf } from '../../host/deploy/config-file.js';
-import { FILE_ROUTE, limitsOfFile, routesOfFile, snakeCase } from '../../host/deploy/file-schema.js';
+import { FILE_ROUTE, limitsOfFile, routesOfFile } from '../../host/deploy/file-schema.js';
 import type { EdgeHostOptions } from '../../host/options/host-options.js';
 import type { AccountOptions, RouteOptions } from '../../host/options/options.js';
 import type { EdgeError } from '../../quotas/errors.js';
-import { limitsSchema } from '../../quotas/limit-schema.js';
+import { limitsSchema, snakeCase } from '../../quotas/limit-schema.js';
 import { PLANS, ZONE_PLANS } from '../../quotas/limits.js';
 import { choice, flag, list, type ObjectOf, object, text, union, wholeNumber } from '../../quotas/schema/schema.js';
 

@@ -1,4 +1,5 @@
 /** A subcommand of `edgehost`: arguments in, text and an exit code out. */
+import { messageOf } from '../../quotas/errors.js';
 import { type Arguments, helpOf, type OptionTable, readArguments, type Syntax, UsageError } from './arguments.js';
 
 export interface CommandIo {
@@ -48,13 +49,9 @@ export function command<T extends OptionTable>(
       return 0;
     } catch (error) {
       const hint = error instanceof UsageError ? `\nTry edgehost ${syntax.name} --help` : '';
-      io.err(`edgehost ${syntax.name}: ${textOf(error)}${hint}\n`);
+      io.err(`edgehost ${syntax.name}: ${messageOf(error)}${hint}\n`);
       return error instanceof UsageError ? 2 : error instanceof CommandError ? error.exitCode : 1;
     }
   };
   return { help, run };
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -23,7 +23,7 @@ import {
   VARIABLES,
 } from '../../config-schema/function-shapes.js';
 import type { ModuleKind } from '../../protocol/messages.js';
-import { limitsSchema } from '../../quotas/limit-schema.js';
+import { limitsSchema, snakeCase } from '../../quotas/limit-schema.js';
 import { LIMIT_NAMES } from '../../quotas/limits.js';
 import type { LimitOverrides } from '../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../quotas/schema/complaint.js';
@@ -163,9 +163,4 @@ function listedIn(table: FileTable, key: string): readonly Readonly<Record<strin
   let listed: unknown = table;
   for (const part of key.split('.')) listed = isObject(listed) ? listed[part] : undefined;
   return Array.isArray(listed) ? listed : undefined;
-}
-
-/** `cpuMs` is `cpu_ms` in files. */
-export function snakeCase(name: string): string {
-  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
 }

@@ -1,7 +1,7 @@
 /** The accounts of the host, for its owner: tokens of one account cannot ask here, whatever they permit. */
 
-import { finiteLimitNumber } from '../../quotas/limit-schema.js';
-import { LIMIT_NAMES, type LimitName, PLANS, ZONE_PLANS } from '../../quotas/limits.js';
+import { finiteLimitNumber, snakeCase } from '../../quotas/limit-schema.js';
+import { LIMIT_NAMES, PLANS, ZONE_PLANS } from '../../quotas/limits.js';
 import { choice, list, object, type Schema } from '../../quotas/schema/schema.js';
 import { type Context, pageQuery } from '../context.js';
 import { ApiError, type ListReply, type OneReply, refusalOf } from '../http/envelope.js';
@@ -13,15 +13,10 @@ import { pageOf } from '../state/records.js';
 /** By the name of the limit: `cpu_ms`. One number for all kinds of invocation. */
 const accountLimits: Schema<Readonly<Record<string, number>>> = {
   type: 'object',
-  properties: Object.fromEntries(LIMIT_NAMES.map(name => [apiName(name), finiteLimitNumber(name)])),
+  properties: Object.fromEntries(LIMIT_NAMES.map(name => [snakeCase(name), finiteLimitNumber(name)])),
   required: [],
   additionalProperties: false,
 };
-
-/** The name of a limit in this API. */
-function apiName(name: LimitName): string {
-  return name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
-}
 
 const ACCOUNT_UPDATE = body(
   'AccountUpdate',
@@ -122,7 +117,7 @@ function find({ account, services }: Context): AccountSummary {
 function limitsOf(given: Readonly<Record<string, number>>): Record<string, number> {
   return Object.fromEntries(
     LIMIT_NAMES.flatMap(name => {
-      const value = given[apiName(name)];
+      const value = given[snakeCase(name)];
       return value === undefined ? [] : [[name, value]];
     }),
   );

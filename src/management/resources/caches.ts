@@ -2,6 +2,7 @@
 
 import { cacheBinding } from '../../bindings/cache/cache-binding.js';
 import { CACHE_PURGE, normalPurge } from '../../bindings/cache/check-purge.js';
+import { messageOf } from '../../quotas/errors.js';
 import { object } from '../../quotas/schema/schema.js';
 import type { Context } from '../context.js';
 import { ApiError, type OneReply } from '../http/envelope.js';
@@ -39,6 +40,6 @@ function checked(body: ValueOf<typeof PURGE>): ValueOf<typeof PURGE> {
   try {
     return normalPurge(body);
   } catch (error) {
-    throw new ApiError('BODY_INVALID', error instanceof Error ? error.message : String(error), { cause: error });
+    throw new ApiError('BODY_INVALID', messageOf(error), { cause: error });
   }
 }

@@ -2,7 +2,7 @@
  * Puts into force what another process has written into the same storage: functions with their triggers and secrets, and zones. Everything else that the API
  * keeps is read from the storage whenever it is needed.
  */
-import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode, messageOf } from '../../quotas/errors.js';
 import { type CompressionSettings, isCompressionSetting } from '../zone-compression.js';
 import type { ZoneOwners } from '../zone-owners.js';
 import type { FunctionStore } from './function-store.js';
@@ -115,7 +115,7 @@ export class FollowChanges {
   }
 
   #warn(what: string, cause: unknown): void {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     const code = errorCode(cause) ?? '';
     this.#parts.onWarning(new EdgeError(isEdgeErrorCode(code) ? code : 'EDGE_INTERNAL', `${what}: ${why}`, { cause }));
   }

@@ -90,12 +90,8 @@ export class Records<T> {
   }
 
   /** One deletion for every record below the key. */
-  async delBelow(...key: string[]): Promise<RecordChange[]> {
-    const operations: RecordChange[] = [];
-    for await (const at of this.#level.keys(range(key))) {
-      operations.push({ type: 'del', key: at, sublevel: this.#level });
-    }
-    return operations;
+  delBelow(...key: string[]): Promise<RecordChange[]> {
+    return deletions(this.#level, key);
   }
 
   /** Makes the database drop overwritten values. A store in memory, or a part of another database, has no such thing. */
@@ -123,12 +119,8 @@ export class Contents {
     return { type: 'put', key: recordKey(key), value, sublevel: this.#level };
   }
 
-  async delBelow(...key: string[]): Promise<RecordChange[]> {
-    const operations: RecordChange[] = [];
-    for await (const at of this.#level.keys(range(key))) {
-      operations.push({ type: 'del', key: at, sublevel: this.#level });
-    }
-    return operations;
+  delBelow(...key: string[]): Promise<RecordChange[]> {
+    return deletions(this.#level, key);
   }
 }
 
@@ -171,4 +163,11 @@ function range(parts: readonly string[]): { readonly gte: string; readonly lt: s
   const key = recordKey(parts);
   // '0' follows '/' in ASCII.
   return { gte: `${key}/`, lt: `${key}0` };
+}
+
+/** One deletion for every record below the key. */
+async function deletions<V>(level: Sublevel<V>, key: readonly string[]): Promise<RecordChange[]> {
+  const operations: RecordChange[] = [];
+  for await (const at of level.keys(range(key))) operations.push({ type: 'del', key: at, sublevel: level });
+  return operations;
 }

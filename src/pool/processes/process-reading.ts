@@ -1,7 +1,9 @@
 /** Reads the usage of a process from the kernel; nothing here is reported by the process itself. */
+
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
+import { readText } from '../../quotas/host/system-limits.js';
 
 export interface ProcessUsage {
   /** CPU time of all of its threads, including ended ones, and of the children that it has waited for. */
@@ -148,15 +150,6 @@ export async function proportionalBytes(pid: number): Promise<number | undefined
 export function writtenBytes(pid: number): number | undefined {
   const [, bytes] = /^write_bytes: (\d+)$/m.exec(readLine(`/proc/${pid}/io`) ?? '') ?? [];
   return bytes === undefined ? undefined : Number(bytes);
-}
-
-/** The text of a file of the kernel; undefined if it does not exist (any more). */
-export function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return undefined;
-  }
 }
 
 /** The same for short texts, in a third of the time. */

@@ -1,8 +1,9 @@
 /** Sets the priority of all threads of a process, and of its descendants, from outside. */
+
 import { readdirSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import process from 'node:process';
-import { readText } from './process-reading.js';
+import { readText } from '../../quotas/host/system-limits.js';
 import { descendantsOf } from './process-tree.js';
 
 /** The largest nice value. */

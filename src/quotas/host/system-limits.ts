@@ -140,7 +140,8 @@ function countEntries(folder: string): number | undefined {
   }
 }
 
-function readText(path: string): string | undefined {
+/** The text of a file of the kernel; undefined if it does not exist (any more). */
+export function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'latin1');
   } catch {

@@ -1,4 +1,5 @@
 /** Counters that several hosts share, so that they count as one: in Redis, through rate-limiter-flexible. */
+import { messageOf } from '../errors.js';
 import { guarded } from '../guarded.js';
 
 export interface SharedCounters {
@@ -165,7 +166,7 @@ class Reachability {
 
   failed(cause: unknown): void {
     const wasReachable = this.#error === undefined;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     this.#error = new Error(
       `The shared request counters cannot be reached (${reason}): this host uses its own counts until then`,
       { cause },

@@ -1,4 +1,5 @@
 /** Values that cross to functions as JSON: a value that JSON would lose or change is refused. */
+import { messageOf } from '../errors.js';
 
 /** Objects that JSON writes as `{}`, or as what they have beside their content. */
 const LOST = [Map, Set, WeakMap, WeakSet, Promise, Error, RegExp, ArrayBuffer];
@@ -9,7 +10,7 @@ export function whyNotJson(value: unknown): string | undefined {
     // Before the walk, because it refuses circular values.
     if (JSON.stringify(value) === undefined) return 'JSON cannot hold it';
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
   // No recursion and no replacer function: a customer's value may be deep, and may have millions of parts.
   const pending = [value];

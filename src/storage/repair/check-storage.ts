@@ -3,7 +3,7 @@ import { copyFile, link, mkdir, mkdtemp, open, readdir, rm, stat } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Level } from 'level';
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, messageOf } from '../../quotas/errors.js';
 import { checksum } from '../files/checksum.js';
 import { databasesIn } from '../files/databases-in.js';
 import { parseFileBlobRecord } from '../files/file-blob-id.js';
@@ -251,5 +251,5 @@ async function keysNaming(database: Bytes, names: readonly string[]): Promise<Ma
 
 function reasonOf(error: unknown): string {
   const at = error instanceof EdgeError && error.cause instanceof Error ? error.cause : error;
-  return at instanceof Error ? at.message : String(at);
+  return messageOf(at);
 }

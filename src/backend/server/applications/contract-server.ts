@@ -1,9 +1,11 @@
 /** Answers the calls of the remote forms that contract-client.ts makes, by the same contracts. */
+
 import type { BindingBase } from '../../../bindings/binding.js';
 import type { EngineContract, MethodTerms } from '../../../bindings/contract.js';
 import type { ServiceBody } from '../../../bindings/service.js';
 import type { StoredContent } from '../../../bindings/stored-values/stored-content.js';
 import type { CallWork } from '../../../quotas/host/call-work.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import { type AtEnd, type ContentAnswer, type EngineAddress, TRAILER, type WholeContent } from '../../wire/calls.js';
 import { allBytes, lostError } from '../../wire/outgoing-call.js';
 import { packHead } from '../../wire/packets.js';
@@ -30,8 +32,6 @@ export interface ContractServerParts {
 }
 
 export type TrackedMethod = (address: EngineAddress, engine: object, args: readonly unknown[]) => unknown;
-
-const NOTHING = new Uint8Array(0);
 
 export class ContractServer {
   readonly #methods = new Map<string, ServedMethod>();
@@ -114,7 +114,7 @@ export class ContractServer {
 
 /** Puts in its place whatever did not cross as a value: the body, the signal, the function that is called at the end of the body. */
 function fill(served: ServedCall, { body, options: place, atEnd }: MethodTerms, args: unknown[]): void {
-  if (body !== undefined && args[body] !== null) args[body] = served.body ?? NOTHING;
+  if (body !== undefined && args[body] !== null) args[body] = served.body ?? NO_BYTES;
   if (place === undefined) return;
   const options = { ...(args[place] as Readonly<Record<string, unknown>>) }; // by the contract
   if (body === undefined) options.signal = served.stopSignal;

@@ -2,10 +2,12 @@
  * Answers the calls of one application over its connection. The application is trusted, but not what its customers gave it: arguments of buckets are
  * checked by the bucket and by its service, and bodies have the bounds of the call.
  */
+
 import type { ServiceReply } from '../../../bindings/service.js';
 import type { Channel } from '../../../protocol/channel.js';
 import type { Exchange } from '../../../protocol/exchange.js';
 import { detached } from '../../../quotas/guarded.js';
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import { ApplicationSignal } from '../../wire/messages.js';
 import { CALLS_AT_ONCE, MAX_PACKET_BYTES, unpackValue } from '../../wire/packets.js';
 import { ContractServer, type ServedMethod } from './contract-server.js';
@@ -99,7 +101,7 @@ export class RemoteServer {
   ): Promise<void> {
     const call = new ServedCall(exchange, '', undefined, body, isComplete);
     try {
-      await this.#contracts.answer(call, method, checkedCall(unpackValue(head, NOTHING)));
+      await this.#contracts.answer(call, method, checkedCall(unpackValue(head, NO_BYTES)));
     } catch (error) {
       call.replyError(error);
     }
@@ -121,8 +123,6 @@ export class RemoteServer {
   }
 }
 
-const NOTHING = new Uint8Array(0);
-
 /** Undefined for a call of a service. A value whose text is long is one of a call by name. */
 function callName(head: string): string | undefined {
   if (!head.startsWith('["')) return head.startsWith('[') ? undefined : '';
@@ -142,7 +142,7 @@ function handlerOf(handlers: ValueHandlers, name: string): (...args: unknown[]) 
 }
 
 async function wholeBody({ body }: ServedCall): Promise<Uint8Array> {
-  if (body === null || body instanceof Uint8Array) return body ?? NOTHING;
+  if (body === null || body instanceof Uint8Array) return body ?? NO_BYTES;
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of body) {

@@ -1,5 +1,7 @@
 /** Records calls in the application, which has the tracer: it is asked for the headers of each call, and told of its end. */
+
 import type { Channel } from '../../../protocol/channel.js';
+import { messageOf } from '../../../quotas/errors.js';
 import type { CallTrace, CallTracer, TracedCall } from '../../calls/call-trace.js';
 import { forward } from '../../wire/forwarded-call.js';
 import { BackendOpens, BackendSignal } from '../../wire/messages.js';
@@ -22,7 +24,7 @@ export class RemoteTrace implements CallTracer {
     return {
       headers,
       end: (error, reply) => {
-        const failure = error === undefined ? null : error instanceof Error ? error.message : String(error);
+        const failure = error === undefined ? null : messageOf(error);
         const payload = JSON.stringify({ span, failure, status: statusOf(reply) });
         this.#channel.signal(0, BackendSignal.TraceEnds, payload);
       },

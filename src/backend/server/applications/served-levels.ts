@@ -1,4 +1,5 @@
 /** The databases of the storage, for remote-level.ts: keys and values are bytes. */
+import { NO_BYTES } from '../../../storage/records/no-bytes.js';
 import type { HostStore, StoreDatabase } from '../../host-store.js';
 import type { LevelChange, LevelPage, LevelPageQuery } from '../../wire/calls.js';
 
@@ -41,7 +42,7 @@ export class ServedLevels {
     try {
       for await (const [key, value] of iterator) {
         last = key;
-        entries.push([keys ? key : NOTHING, values ? value : NOTHING]);
+        entries.push([keys ? key : NO_BYTES, values ? value : NO_BYTES]);
         bytes += key.length + (values ? value.length : 0);
         if (entries.length < size && bytes < PAGE_BYTES) continue;
         isLast = false;
@@ -73,5 +74,3 @@ function namedKeys(changes: readonly LevelChange[]): string[] | undefined {
   if (changes.length > MAX_NAMED_KEYS) return undefined;
   return changes.map(({ key }) => Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('utf8'));
 }
-
-const NOTHING = new Uint8Array(0);

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { errorCode } from '../../../quotas/errors.js';
+import { errorCode, messageOf } from '../../../quotas/errors.js';
 import { dial } from '../../socket/dial.js';
 import { keepOwnWords, removeWords } from '../../socket/last-words.js';
 import { titleOf } from '../../socket/process-title.js';
@@ -56,7 +56,7 @@ export async function runBackend(createServer: CreateServer): Promise<void> {
     life = new BackendLife(directory, settings, backend, () => void end(directory, backend));
     await life.listen();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     say(failureLine({ code: errorCode(error) ?? '', message: message.slice(0, MAX_WORDS_CHARACTERS) }));
     process.exit(FAILED_EXIT_CODE);
   }

@@ -1,5 +1,6 @@
 /** Turns the arguments of bucket calls into plain data and bytes. They are not checked here: wrong ones go to the service unchanged. */
 
+import { isArrayBuffer } from '../../client-arguments.js';
 import type { ClientStream } from '../../client-platform.js';
 import { isRecord } from '../../is-record.js';
 import type { WireHeaders } from './calls.js';
@@ -43,10 +44,6 @@ export function bodyOf<Stream extends ClientStream>(
 export function badValue(value: unknown): string {
   const found = value === null ? 'null' : typeof value === 'object' ? 'another object' : `${typeof value}`;
   return `the value is ${found}, it must be a ReadableStream, ArrayBuffer, ArrayBufferView, string or Blob`;
-}
-
-function isArrayBuffer(value: unknown): value is ArrayBuffer {
-  return Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 }
 
 /** Any implementation of streams counts, as long as it can be read. */
@@ -125,12 +122,6 @@ function plainFields(value: unknown, names: readonly string[]): unknown {
 /** NaN and the infinities by name: JSON has null for them. */
 export function plainNumber(value: unknown): unknown {
   return typeof value === 'number' && value - value !== 0 ? { number: `${value}` } : value;
-}
-
-/** A key as text. An undefined key is refused: it is a mistake, and as the text "undefined" it could name an object to delete. */
-export function keyOf(method: string, key: unknown): string {
-  if (key === undefined) throw new TypeError(`${method}: the key is undefined, it must be a string`);
-  return `${key}`;
 }
 
 function isDate(value: unknown): value is Date {

@@ -1,10 +1,10 @@
+import { keyOf } from '../../client-arguments.js';
 import type { ClientStream } from '../../client-platform.js';
 import type { BucketWireArguments, WireList, WireObject } from './calls.js';
 import {
   badValue,
   bodyOf,
   fields,
-  keyOf,
   plainCondition,
   plainHash,
   plainNumber,

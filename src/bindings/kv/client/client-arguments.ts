@@ -1,7 +1,7 @@
 /** Turns the arguments of calls of a namespace into plain data and bytes. */
+import { isArrayBuffer } from '../../client-arguments.js';
 import type { ClientStream } from '../../client-platform.js';
 import { isRecord } from '../../is-record.js';
-import type { KvMethod } from '../errors.js';
 
 type ValueType = 'text' | 'json' | 'arrayBuffer' | 'stream';
 
@@ -30,12 +30,6 @@ export function isBulkType(type: ValueType): type is 'text' | 'json' {
   return type === 'text' || type === 'json';
 }
 
-/** A key as text. An undefined key is refused: it is a mistake, and as the text "undefined" it could name a key to delete. */
-export function keyOf(method: KvMethod, key: unknown): string {
-  if (key === undefined) throw new TypeError(`${method}: the key is undefined, it must be a string`);
-  return `${key}`;
-}
-
 /** A number, or as text what none can be made of: JSON has null for NaN and the infinities. */
 export function wireNumber(value: unknown): number | string {
   const number = typeof value === 'number' ? value : Number(value);
@@ -55,10 +49,6 @@ export function bodyOf<Stream extends ClientStream>(value: unknown): string | Ui
 
 function badValue(): TypeError {
   return new TypeError('KV put() accepts only strings, ArrayBuffers, ArrayBufferViews, and ReadableStreams as values.');
-}
-
-function isArrayBuffer(value: object): value is ArrayBuffer {
-  return Object.prototype.toString.call(value) === '[object ArrayBuffer]';
 }
 
 /** Any implementation of streams counts, as long as it can be read. */

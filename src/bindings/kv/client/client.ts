@@ -1,3 +1,4 @@
+import { keyOf } from '../../client-arguments.js';
 import { readAll, wholeBuffer } from '../../client-bytes.js';
 import { jsonOf } from '../../client-json.js';
 import type { ClientPlatform, ClientReply, ClientStream } from '../../client-platform.js';
@@ -5,7 +6,7 @@ import { isRecord } from '../../is-record.js';
 import { checkKeyCount, checkKeyText, checkLength, checkMetadataSize } from '../check-text.js';
 import { kvError } from '../errors.js';
 import type { KvWireArguments, WireValue, WireValues } from './calls.js';
-import { bodyOf, getOptions, isBulkType, keyOf, type ParsedGetOptions, wireNumber } from './client-arguments.js';
+import { bodyOf, getOptions, isBulkType, type ParsedGetOptions, wireNumber } from './client-arguments.js';
 import { type ListedKeys, pageOf } from './client-list.js';
 
 /**

@@ -2,13 +2,15 @@
  * One control group (cgroup v2) for each cell, if this process may create some: the kernel then bounds, counts and ends the cell as a whole, with
  * everything that it forks. https://docs.kernel.org/admin-guide/cgroup-v2.html
  */
+
 import { accessSync, constants, mkdirSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { retry } from 'abort-controller-x';
 import { detached } from '../../../quotas/guarded.js';
-import { isProcHidden, OpenFile, readText, usageOf } from '../../processes/process-reading.js';
+import { readText } from '../../../quotas/host/system-limits.js';
+import { isProcHidden, OpenFile, usageOf } from '../../processes/process-reading.js';
 
 /** Where the groups of cells are made. */
 export interface CgroupParent {
