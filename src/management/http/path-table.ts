@@ -95,12 +95,12 @@ export function splitPath(path: string): string[] {
   return path === '/' ? [] : path.slice(1).split('/');
 }
 
-export interface PathParameter {
+export interface PatternParameter {
   readonly name: string;
   readonly rest: boolean;
 }
 
-export function parameterOf(segment: string): PathParameter | null {
+export function parameterOf(segment: string): PatternParameter | null {
   const match = /^\{(\w+)(\.\.\.)?\}$/.exec(segment);
   return match?.[1] === undefined ? null : { name: match[1], rest: match[2] !== undefined };
 }

@@ -2,32 +2,35 @@
  * The cell of one account over time: started when first needed, restarted with back-off when it dies, replaced when its sockets run
  * low or its memory does not come back, closed when idle. Hands out isolates, warm ones first.
  */
-import { delay } from 'abort-controller-x';
-import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
-import { detached, FAULT, guarded, guardedEach } from '../../quotas/guarded.js';
+import { type EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { detached, guarded, guardedEach } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
-import { canRaisePriority, LOWEST_PRIORITY, ownPriority } from '../processes/tree-priority.js';
+import { canRaisePriority, ownPriority } from '../processes/tree-priority.js';
+import { BackOff } from './capacity/back-off.js';
+import { CellErrors } from './capacity/cell-errors.js';
 import { cellLosses } from './capacity/cell-losses.js';
-import { type CellMaker, type CellOwner, type CellState, LiveCell } from './capacity/live-cell.js';
-import { CELL, ISOLATE, ISOLATE_BYTES, NOTHING, type Resources, sum } from './capacity/resources.js';
+import {
+  type CellMaker,
+  type CellOwner,
+  type CellState,
+  endAfterFault,
+  LiveCell,
+  REPLACE_AT_LEASES,
+} from './capacity/live-cell.js';
+import { CELL, ISOLATE, NOTHING, type Resources, sum } from './capacity/resources.js';
+import { type SpareOptions, SpareRefill } from './capacity/spare-refill.js';
 import { type CellOptions, FIRST_LEASES, isProtocolBroken, MAX_LEASES } from './cell.js';
 import { POLL_MS } from './cell-usage/cell-bounds.js';
 import type { IsolateHandle } from './isolate-handle.js';
 import type { LossReason } from './isolate-loss.js';
 
-export interface SupervisorOptions extends CellOptions {
+export interface SupervisorOptions extends CellOptions, SpareOptions {
   readonly account: string;
   /** Several accounts share the cells: `account` is the name of their group, and there are as many cells as they need. @default false */
   readonly isGroup?: boolean;
-  /** The account's share of the host; without it nothing is counted. */
-  readonly share?: HostShare;
-  /** Isolates kept warm and empty. */
-  readonly spares: number;
   /** Milliseconds after which a cell without isolates, spares not counted, ends. @default never */
   readonly idleMs?: number;
-  /** Whether there is memory for a spare. @default always */
-  readonly hasRoom?: (bytes: number) => boolean;
   /** Awaited before a cell with this many leases is created. */
   readonly prepare: (leases: number) => Promise<void>;
   readonly create: CellMaker;
@@ -43,24 +46,6 @@ export interface SupervisorOptions extends CellOptions {
   readonly onCell?: (state: 'started' | 'ended', detail: string) => void;
 }
 
-/** A cell with no more leases left is drained, and the next isolate starts in another one. */
-const REPLACE_AT_LEASES = 0;
-const FIRST_BACKOFF_MS = 50;
-const MAX_BACKOFF_MS = 5000;
-/** The back-off restarts after a cell that lived for this long. */
-const STABLE_AFTER_MS = 10_000;
-/**
- * Added to the nice value of a cell until its first function is loaded: starting a process takes a fifth of a second of a processor, for which functions
- * that are warm would wait, and the application. As much as a thread in a long turn gets, so that those do not keep others from starting.
- */
-const STARTING_NICER = 10;
-/** Several times the duration of a load and its first answer. A load that finds no spare in the meantime starts a thread. */
-const REFILL_AFTER_MS = 50;
-/** When functions load all the time, spares are started all the same after this many checks. */
-const REFILL_LOOKS = 20;
-
-const FINDING_CODES = { cpu: 'EDGE_CPU_LIMIT', memory: 'EDGE_MEMORY_LIMIT', cell: 'EDGE_CELL_LOST' } as const;
-
 export class CellSupervisor {
   #options: SupervisorOptions;
   readonly #cells = new Set<LiveCell>();
@@ -69,11 +54,11 @@ export class CellSupervisor {
   #current: LiveCell | undefined;
   /** Leases of the next cell. */
   #leases: number;
-  #failures = 0;
-  #notBeforeMs = 0;
+  readonly #errors: CellErrors;
+  readonly #backOff = new BackOff();
+  readonly #refill: SpareRefill;
   readonly #closing = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #refillTimer: NodeJS.Timeout | undefined;
   /** The next cell, while it is being created: all that wait for one get the same. */
   #creating: Promise<LiveCell> | undefined;
   /** Open calls of acquire(): no cell is idle in the meantime. */
@@ -82,6 +67,11 @@ export class CellSupervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#leases = options.isGroup === true ? MAX_LEASES : FIRST_LEASES;
+    this.#errors = new CellErrors(options);
+    this.#refill = new SpareRefill(
+      () => this.#options,
+      () => (this.#closing.signal.aborted ? undefined : this.#current),
+    );
   }
 
   /** An isolate with an empty realm. Rejects with EDGE_CELL_START when no cell can be started, with EDGE_OVERLOADED when the cell has no thread left. */
@@ -92,15 +82,15 @@ export class CellSupervisor {
       for (;;) {
         const live = await this.#usable();
         // Others that waited for the same cell have taken its last leases, or it has ended: the next iteration finds another cell.
-        if (!takesMore(live)) continue;
+        if (!live.takesMore) continue;
         if (this.#isFull(live)) {
           // Another call took the last thread; the next iteration finds another cell.
           if (this.#options.isGroup === true) continue;
           // Callers have reserved a place for the isolate, so this cell has more threads than the host knows of.
-          throw this.#overloaded();
+          throw this.#errors.overloaded(this.#options.maxThreads);
         }
         const isolate = live.spares.shift() ?? this.#startIsolate(live, share);
-        this.#refillSoon(REFILL_LOOKS);
+        this.#refill.soon();
         if (isolate.isUsable && own(isolate, share)) return isolate;
       }
     } finally {
@@ -111,20 +101,6 @@ export class CellSupervisor {
 
   #isFull(live: LiveCell): boolean {
     return live.spares.length === 0 && live.threads >= this.#options.maxThreads;
-  }
-
-  /** The owner of the cells, for messages. */
-  get #owner(): string {
-    const { account, isGroup } = this.#options;
-    return `${isGroup === true ? 'group' : 'account'} "${account}"`;
-  }
-
-  #overloaded(): EdgeError {
-    const { maxThreads } = this.#options;
-    return new EdgeError(
-      'EDGE_OVERLOADED',
-      `Cannot start an isolate of ${this.#owner}: its process runs ${maxThreads} threads, which is its limit`,
-    );
   }
 
   /** The options that its next cell starts with. */
@@ -222,13 +198,9 @@ export class CellSupervisor {
       this.#refuseWhenClosed();
       // A warm cell that was still starting when it was taken, or one behind a sandbox that has not held: try another one without failing the caller.
       if (live.isFromWarm || live.cell.mayStartElsewhere === true) return this.#usable();
-      throw this.#options.shortage?.() ?? this.#startError(error);
+      throw this.#options.shortage?.() ?? this.#errors.notStarted(error);
     }
     return live;
-  }
-
-  #startError(cause: unknown): EdgeError {
-    return new EdgeError('EDGE_CELL_START', `Cannot start the process of ${this.#owner}: ${String(cause)}`, { cause });
   }
 
   /** Descriptors are opened for one cell at a time, so that calls at the same time share its preparation. */
@@ -240,20 +212,22 @@ export class CellSupervisor {
   }
 
   async #createNext(): Promise<LiveCell> {
-    await this.#backOff();
+    await this.#backOff.wait(this.#closing.signal).catch(() => {});
     this.#refuseWhenClosed();
     const warm = this.#takeWarm();
     if (warm !== undefined) return this.#add(warm);
     try {
       await this.#options.prepare(this.#wantedLeases);
     } catch (error) {
-      throw isEdgeErrorCode(errorCode(error) ?? '') ? error : (this.#options.shortage?.() ?? this.#startError(error));
+      throw isEdgeErrorCode(errorCode(error) ?? '')
+        ? error
+        : (this.#options.shortage?.() ?? this.#errors.notStarted(error));
     }
     this.#refuseWhenClosed();
     try {
       return this.#add(this.#start());
     } catch (error) {
-      throw this.#options.shortage?.() ?? this.#startError(error);
+      throw this.#options.shortage?.() ?? this.#errors.notStarted(error);
     }
   }
 
@@ -261,8 +235,8 @@ export class CellSupervisor {
   #next(): LiveCell | undefined {
     const live = this.#current;
     const isGroup = this.#options.isGroup === true;
-    if (live !== undefined && takesMore(live) && !(isGroup && this.#isFull(live))) return live;
-    const other = isGroup ? [...this.#cells].find(each => takesMore(each) && !this.#isFull(each)) : undefined;
+    if (live?.takesMore === true && !(isGroup && this.#isFull(live))) return live;
+    const other = isGroup ? [...this.#cells].find(each => each.takesMore && !this.#isFull(each)) : undefined;
     if (other !== undefined) this.#current = other;
     return other;
   }
@@ -282,25 +256,18 @@ export class CellSupervisor {
     const leases = this.#wantedLeases;
     const options = { ...this.#options, leases, ...(isNiced && { basePriority: priority }) };
     const live: LiveCell = new LiveCell(this.#options.create, options, owner);
-    if (isNiced) {
-      live.cell.setPriority(Math.min(LOWEST_PRIORITY, priority + STARTING_NICER));
-      live.startedPriority = priority;
-    }
+    if (isNiced) live.startLow(priority);
     return live;
-  }
-
-  /** The cell has its first function: from now on it is as fast as the others. */
-  #hasStarted(live: LiveCell): void {
-    if (live.startedPriority === undefined) return;
-    live.cell.setPriority(live.startedPriority);
-    live.startedPriority = undefined;
   }
 
   #ownerOf(live: () => LiveCell): CellOwner {
     return {
       onTerminationOverdue: () => this.#abandon(live()),
       onExit: detail => this.#exited(live(), detail),
-      onRemoved: () => this.#removed(live()),
+      onRemoved: () => {
+        this.#closeIfDrained(live());
+        this.#checkIdle(live());
+      },
     };
   }
 
@@ -317,11 +284,11 @@ export class CellSupervisor {
   #startIsolate(live: LiveCell, share: HostShare | undefined): IsolateHandle {
     const handle = live.start(share);
     handle.whenGone((reason, detail) => {
-      if (reason === 'protocol') this.#brokeProtocol('An isolate', handle.account, detail);
+      if (reason === 'protocol') this.#options.onFinding(this.#errors.isolateBrokeProtocol(handle.account, detail));
     });
     if (live.startedPriority !== undefined) {
-      handle.whenIdle(() => this.#hasStarted(live));
-      handle.whenGone(() => this.#hasStarted(live));
+      handle.whenIdle(() => live.hasStarted());
+      handle.whenGone(() => live.hasStarted());
     }
     if (live.cell.leasesLeft <= REPLACE_AT_LEASES) {
       this.#leases = Math.min(MAX_LEASES, this.#leases * 2);
@@ -330,44 +297,9 @@ export class CellSupervisor {
     return handle;
   }
 
-  #brokeProtocol(what: string, account: string | undefined, detail: string): void {
-    const owner = account === undefined ? this.#owner : `account "${account}"`;
-    this.#options.onFinding(
-      new EdgeError('EDGE_PROTOCOL', `${what} of ${owner} was ended: it broke the protocol: ${detail}`),
-    );
-  }
-
   /** As many as are being asked for, with their spares, or as accounts usually need. */
   get #wantedLeases(): number {
     return Math.min(MAX_LEASES, Math.max(this.#leases, this.#asking + this.#options.spares));
-  }
-
-  /** Not while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */
-  #refillSoon(looks: number): void {
-    this.#refillTimer ??= setTimeout(
-      guarded(() => {
-        this.#refillTimer = undefined;
-        const live = this.#current;
-        if (live === undefined) return;
-        const refill = (): void => {
-          if (looks > 1 && live.isLoading) this.#refillSoon(looks - 1);
-          else this.#refill(live);
-        };
-        guarded(refill, () => endAfterFault(live))();
-      }),
-      REFILL_AFTER_MS,
-    ).unref();
-  }
-
-  #refill(live: LiveCell): void {
-    // The launcher may not have opened the process of a cell that is starting. The isolate that it starts for asks for spares again.
-    if (this.#closing.signal.aborted || live.isRetired || !live.isReady) return;
-    if (this.#options.hasRoom?.(ISOLATE_BYTES) === false) return;
-    // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
-    const room = Math.min(this.#options.maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
-    for (let missing = Math.min(this.#options.spares - live.spares.length, room); missing > 0; missing--) {
-      detached(live.addSpare(this.#options.share), () => endAfterFault(live));
-    }
   }
 
   /** Starts no new isolates here; the cell ends with its last one. */
@@ -382,14 +314,9 @@ export class CellSupervisor {
 
   /** The cell may have to be ended soon: open invocations may finish, new ones go to another cell. */
   #abandon(live: LiveCell): void {
-    if (!live.isRetired) this.#failed(live);
+    if (!live.isRetired) this.#backOff.failed(live);
     this.#retire(live);
     for (const handle of live.handles.values()) handle.leave();
-  }
-
-  #removed(live: LiveCell): void {
-    this.#closeIfDrained(live);
-    this.#checkIdle(live);
   }
 
   #checkAllIdle(): void {
@@ -428,7 +355,7 @@ export class CellSupervisor {
   #exited(live: LiveCell, detail: string): void {
     this.#cells.delete(live);
     if (this.#current === live) this.#current = undefined;
-    if (!live.isRetired && !this.#closing.signal.aborted) this.#failed(live);
+    if (!live.isRetired && !this.#closing.signal.aborted) this.#backOff.failed(live);
     live.closeWatch();
     this.#checkIdle(live);
     if (this.#cells.size === 0) {
@@ -436,9 +363,7 @@ export class CellSupervisor {
       this.#timer = undefined;
     }
     this.#options.onCell?.('ended', detail);
-    if (isProtocolBroken(detail)) {
-      this.#options.onFinding(new EdgeError('EDGE_PROTOCOL', `The process of ${this.#owner} was ended: ${detail}`));
-    }
+    if (isProtocolBroken(detail)) this.#options.onFinding(this.#errors.cellBrokeProtocol(detail));
     const leaving = live.cell.close().finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
     guardedEach(cellLosses(live, detail), ({ handle, reason, unaccountedMs }) =>
@@ -446,22 +371,8 @@ export class CellSupervisor {
     );
   }
 
-  /** Exponential back-off for cells that fail one after the other. */
-  #failed(live: LiveCell): void {
-    const lived = performance.now() - live.startedMs;
-    this.#failures = lived > STABLE_AFTER_MS ? 1 : this.#failures + 1;
-    this.#notBeforeMs = performance.now() + Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (this.#failures - 1));
-  }
-
-  /** Waits before a cell is started again; rejects when the account is closed meanwhile. */
-  async #backOff(): Promise<void> {
-    const waitMs = this.#notBeforeMs - performance.now();
-    if (waitMs > 0) await delay(this.#closing.signal, waitMs).catch(() => this.#refuseWhenClosed());
-  }
-
   #refuseWhenClosed(): void {
-    if (!this.#closing.signal.aborted) return;
-    throw new EdgeError('EDGE_CLOSED', `Cannot start an isolate of ${this.#owner}: it is closed`);
+    if (this.#closing.signal.aborted) throw this.#errors.closed();
   }
 
   #watch(): void {
@@ -473,21 +384,9 @@ export class CellSupervisor {
 
   #poll(live: LiveCell): void {
     const finding = live.poll();
-    if (finding !== undefined) {
-      const what = `The process of ${this.#owner} was ended: ${finding.detail}`;
-      this.#options.onFinding(new EdgeError(FINDING_CODES[finding.kind], what));
-    }
+    if (finding !== undefined) this.#options.onFinding(this.#errors.found(finding));
     if (live.isReady && live.isBloated) this.#retire(live);
   }
-}
-
-/** A callback for the cell has failed: it ends, so that nothing waits for what it was to do. */
-function endAfterFault(live: LiveCell): void {
-  live.cell.kill(FAULT);
-}
-
-function takesMore({ isRetired, cell }: LiveCell): boolean {
-  return !isRetired && cell.leasesLeft > 0;
 }
 
 /** Counts an isolate to the account. An isolate that has sent data already cannot be assigned: only a hostile one does that, and it is ended. */

@@ -4,6 +4,7 @@
  */
 import { detached, FAULT, guarded, guardedEach } from '../../../quotas/guarded.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
+import { LOWEST_PRIORITY } from '../../processes/tree-priority.js';
 import type { Cell, CellEvents, CellOptions } from '../cell.js';
 import { boundsOf, CPU } from '../cell-usage/cell-bounds.js';
 import { type CellClaims, type CellFinding, CellWatch } from '../cell-usage/cell-watch.js';
@@ -37,6 +38,8 @@ export interface CellOwner {
   onRemoved(): void;
 }
 
+/** A cell with no more leases left is drained, and the next isolate starts in another one. */
+export const REPLACE_AT_LEASES = 0;
 /** Polls between two checks of invocations for progress: a second. A check costs less than a microsecond. */
 const PROGRESS_EVERY_POLLS = 4;
 /** Heartbeat interval of a busy cell, in polls. */
@@ -57,6 +60,12 @@ const CHANGE_BYTES = 4 * MEBIBYTE;
 const MEASURE_EVERY_POLLS = 8;
 /** Polls until a new isolate has reached its size. */
 const NEW_POLLS = 4;
+
+/**
+ * Added to the nice value of a cell until its first function is loaded: starting a process takes a fifth of a second of a processor, for which functions
+ * that are warm would wait, and the application. As much as a thread in a long turn gets, so that those do not keep others from starting.
+ */
+const STARTING_NICER = 10;
 
 export class LiveCell {
   readonly cell: Cell;
@@ -135,6 +144,24 @@ export class LiveCell {
     this.#owner = owner;
     this.startedMs = performance.now();
     return true;
+  }
+
+  /** It has a lower priority until its first function is loaded. */
+  startLow(priority: number): void {
+    this.cell.setPriority(Math.min(LOWEST_PRIORITY, priority + STARTING_NICER));
+    this.startedPriority = priority;
+  }
+
+  /** It has its first function: from now on it is as fast as the others. */
+  hasStarted(): void {
+    if (this.startedPriority === undefined) return;
+    this.cell.setPriority(this.startedPriority);
+    this.startedPriority = undefined;
+  }
+
+  /** Isolates may start in it. */
+  get takesMore(): boolean {
+    return !this.isRetired && this.cell.leasesLeft > 0;
   }
 
   /** The cell is up, and no function code has run in it yet. */
@@ -309,4 +336,9 @@ export class LiveCell {
     earnedMs += (movedBytes / MEBIBYTE) * CPU.mebibyteMs;
     return { openMs, earnedMs, isolates };
   }
+}
+
+/** A callback for the cell has failed: it ends, so that nothing waits for what it was to do. */
+export function endAfterFault(live: LiveCell): void {
+  live.cell.kill(FAULT);
 }
