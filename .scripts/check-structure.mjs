@@ -9,7 +9,6 @@ const MAX_FILES = 20;
 
 /** Files that may be longer: each is one table, in which a reader looks a row up. */
 const TABLES = {
-  'src/management/schemas.ts': 'the schemas of the management API, one row each',
   'src/quotas/errors.ts': 'the error codes, one row each',
   'src/quotas/limits.ts': 'the limits, one row each',
   'src/worker/functions.d.ts': 'the types that authors of functions import, beside each other for their editors',

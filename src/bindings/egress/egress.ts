@@ -2,9 +2,8 @@
  * Outgoing fetch, a service of the host process: it makes the requests of functions, which have no network of their own. It checks every value from a function;
  * the address policy, or the application, decides which destinations are allowed.
  */
-
 import type { Readable } from 'node:stream';
-import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { costOf, HOST_COSTS } from '../../quotas/host/host-costs.js';
@@ -16,6 +15,7 @@ import type { CallOrigin, ServiceBody } from '../service.js';
 import { AddressPolicy, type AddressPolicyOptions } from './address-policy.js';
 import { bodyStream, destroyQuietly } from './body-stream.js';
 import { ACCEPT_ENCODING, decodedBody } from './content-decoding.js';
+import { PASSED_ON, reasonOf } from './fetch-failures.js';
 import { LazyTransport } from './lazy-transport.js';
 import type { NetworkOptions } from './network-transport.js';
 import { type OutboundHandler, OutboundTransport } from './outbound-transport.js';
@@ -25,6 +25,9 @@ import { checkHead, headerValue } from './request-head.js';
 import type { EgressPolicy } from './rules/egress-policy.js';
 import type { SubstitutedRequest } from './rules/substituted-request.js';
 import type { EgressTransport, HopAnswer, HopRequest, LocalSend } from './transport.js';
+
+const MAX_REDIRECTS = LIMITS.redirects.values.standard;
+const MAX_DISCARDED_BYTES = 16 * 1024;
 
 export interface EgressSettings extends AddressPolicyOptions {
   /** Asked about every request before anything else. Its answer is final, and no address policy applies to it. */
@@ -391,33 +394,3 @@ function withoutSecrets(answer: HopAnswer, substituted: SubstitutedRequest | und
 function contentEncoding(headers: readonly string[]): string {
   return headers.filter((_, i) => i % 2 === 1 && headers[i - 1]?.toLowerCase() === 'content-encoding').join(',');
 }
-
-/**
- * The part of an error that a function receives: a text of this project, or a code. The text of any other error stays
- * in the host: it may name internal addresses, or come from the application's outbound handler.
- */
-function reasonOf(error: unknown): string {
-  const code = errorCode(error) ?? '';
-  if (isEdgeErrorCode(code) && error instanceof Error) return error.message;
-  const isParserError = error instanceof Error && error.name === 'HTTPParserError';
-  // The parser's own words, in brackets, are a fixed list.
-  if (isParserError) return `the answer is not HTTP/1.1${/ \([\w\s/-]+\)$/.exec(error.message)?.[0] ?? ''}`;
-  return REASONS.get(code) ?? (/^[A-Z][A-Z0-9_]+$/.test(code) ? code : 'it failed');
-}
-
-/** Errors that say all that a function may know. */
-const PASSED_ON: ReadonlySet<unknown> = new Set(['EDGE_EGRESS_DENIED', 'EDGE_OVERLOADED', 'EDGE_LOOP']);
-
-const MAX_REDIRECTS = LIMITS.redirects.values.standard;
-const MAX_DISCARDED_BYTES = 16 * 1024;
-
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ECONNREFUSED', 'the connection was refused'],
-  ['ECONNRESET', 'the connection was reset'],
-  ['ENOTFOUND', 'the host name has no address'],
-  ['UND_ERR_BODY_TIMEOUT', 'the server paused for too long within the body (option egress.bodyTimeoutMs)'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'connecting took too long (option egress.connectTimeoutMs)'],
-  ['UND_ERR_HEADERS_OVERFLOW', 'the head of the answer is too large (option egress.maxHeaderBytes)'],
-  ['UND_ERR_HEADERS_TIMEOUT', 'the server took too long to answer (option egress.headersTimeoutMs)'],
-  ['UND_ERR_SOCKET', 'the server closed the connection'],
-]);

@@ -1,8 +1,8 @@
 /** The rules of cells: the files that one may read, its system calls and its limits. */
 
 import { CELL_LIBRARIES } from '../package-paths.js';
-import { CELL_CALLS } from './cell-filter.js';
 import { cellFlags } from './cell-flags.js';
+import { CELL_CALLS } from './filter/cell-filter.js';
 import type { ProcessRules } from './rules.js';
 
 const MAX_DESCRIPTORS = 512;

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
-import { PID_MARKER } from './cell-filter.js';
 import { CONFINE_HASHES } from './confine-hashes.js';
+import { PID_MARKER } from './filter/cell-filter.js';
 import { RESOURCES, type ResourceLimit } from './rules.js';
 
 const ABI_WITHIN_MS = 5000;

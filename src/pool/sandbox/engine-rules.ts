@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { SQLITE_PACKAGE } from '../../sqlite/engine/sqlite.js';
 import { hasPackage } from '../../sqlite/library.js';
 import { ENGINE_FLAGS } from '../../sqlite/pool/sqlite-process.js';
-import { ALLOWED, CONDITIONAL, LOCK_COMMANDS } from './cell-filter.js';
+import { ALLOWED, CONDITIONAL, LOCK_COMMANDS } from './filter/cell-filter.js';
 import type { ProcessRules } from './rules.js';
 
 const PROBE = fileURLToPath(new URL('../../sqlite/engine/probe.js', import.meta.url));

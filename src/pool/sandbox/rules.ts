@@ -3,7 +3,7 @@
  * engines of SQL each have one. A wall's parts, programs or calls of our own, are not its concern.
  */
 import type { Library } from '../package-paths.js';
-import type { SystemCall } from './system-calls.js';
+import type { SystemCall } from './filter/system-calls.js';
 
 /** The number of the process itself, which is known when its filter is made, or only when it starts. */
 export const OWN_PID = 'own pid';

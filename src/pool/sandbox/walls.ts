@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { isShortage } from '../../quotas/host/whole-spawn.js';
-import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './cell-filter.js';
 import { confineCommand } from './confine.js';
+import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './filter/cell-filter.js';
 import { messageOf, type Programs } from './programs.js';
 import { landlockRules, type RoomFiles, roomArguments, roomFiles, withFolder, withProgram } from './room.js';
 import type { ProcessRules } from './rules.js';

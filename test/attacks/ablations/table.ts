@@ -782,12 +782,12 @@ function stringify`,
     'the bounds of the root and of Landlock',
   ),
   ...nativeHole(
-    'src/pool/sandbox/cell-filter.ts',
+    'src/pool/sandbox/filter/cell-filter.ts',
     `mask: ~IGNORED_CLONE_FLAG, value: THREAD_FLAGS`,
     'mask: 0, value: 0',
     'the flags of threads',
   ),
-  ...nativeHole('src/pool/sandbox/cell-filter.ts', `prctl(1, SIGKILL)`, 'prctl(1)', 'the signal of its death'),
+  ...nativeHole('src/pool/sandbox/filter/cell-filter.ts', `prctl(1, SIGKILL)`, 'prctl(1)', 'the signal of its death'),
 ];
 
 function cellFlag(rule: string, flag: string): readonly Ablation[] {

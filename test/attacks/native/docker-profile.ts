@@ -4,9 +4,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import process from 'node:process';
-import { BpfProgram, SECCOMP_DATA } from '../../../src/pool/sandbox/bpf.js';
-import { ACTIONS } from '../../../src/pool/sandbox/cell-filter.js';
-import { AUDIT_ARCHITECTURES, X32_BIT } from '../../../src/pool/sandbox/system-calls.js';
+import { BpfProgram, SECCOMP_DATA } from '../../../src/pool/sandbox/filter/bpf.js';
+import { ACTIONS } from '../../../src/pool/sandbox/filter/cell-filter.js';
+import { AUDIT_ARCHITECTURES, X32_BIT } from '../../../src/pool/sandbox/filter/system-calls.js';
 
 /** The capabilities of a container of Docker, and of the containers of Kubernetes, unless configured otherwise. */
 export const DOCKER_CAPABILITIES = [

@@ -8,8 +8,9 @@
  * which libraries take for an older kernel: `clone3`, whose flags a filter cannot see, becomes `clone` in this way, and `io_uring` becomes `epoll`. Code for
  * another machine (32-bit calls, x32) is never Node's: it ends the process.
  */
+
+import { type ArgumentCheck, OWN_PID, type SystemCallRules } from '../rules.js';
 import { BpfProgram, SECCOMP_DATA } from './bpf.js';
-import { type ArgumentCheck, OWN_PID, type SystemCallRules } from './rules.js';
 import {
   type Architecture,
   AUDIT_ARCHITECTURES,

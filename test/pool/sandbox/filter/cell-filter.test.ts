@@ -1,17 +1,17 @@
 /** The filter of system calls: by running its bytes, for both machines that there is one for. */
 import { existsSync, readFileSync } from 'node:fs';
 import test from 'ava';
-import { BpfProgram } from '../../../src/pool/sandbox/bpf.js';
-import { ACTIONS, cellFilter } from '../../../src/pool/sandbox/cell-filter.js';
+import { BpfProgram } from '../../../../src/pool/sandbox/filter/bpf.js';
+import { ACTIONS, cellFilter } from '../../../../src/pool/sandbox/filter/cell-filter.js';
 import {
   type Architecture,
   AUDIT_ARCHITECTURES,
   isSystemCall,
   numberOf,
   type SystemCall,
-} from '../../../src/pool/sandbox/system-calls.js';
-import { unlessMissing } from '../../needs.js';
-import { answerOf } from './bpf-machine.js';
+} from '../../../../src/pool/sandbox/filter/system-calls.js';
+import { unlessMissing } from '../../../needs.js';
+import { answerOf } from '../bpf-machine.js';
 
 const MACHINES: readonly Architecture[] = ['x64', 'arm64'];
 
