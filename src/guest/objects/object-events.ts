@@ -3,18 +3,18 @@ import type { ReceivedCall } from '../../bindings/function/wire.ts';
 import type { SocketEventHead } from '../../bindings/objects/socket-wire.ts';
 import type { ObjectEventHead } from '../../bindings/objects/wire.ts';
 import { CloseCode } from '../../bindings/websocket/wire.ts';
-import { BODY_NONE, BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
+import { BODY_NONE, BODY_STREAM, Ev } from '../../isolate/ops/table.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { goesWhole } from '../body-out.ts';
-import { onEvent, op } from '../bridge.ts';
+import { onEvent } from '../bridge.ts';
 import { setOutputGate } from '../call-service.ts';
 import { answerFetch, answerOther, fail } from '../events/answers.ts';
 import type { Base } from '../events/call-result.ts';
 import { requestOf } from '../events/event-request.ts';
 import type { AlarmInfo } from '../events/handlers.ts';
-import { currentInvocation, Invocation, openInvocation } from '../events/invocation.ts';
+import { currentInvocation, type Invocation, openInvocation } from '../events/invocation.ts';
 import { forgetResumed, isCallResumed, resume } from '../events/resume.ts';
-import { HostBody, stopSending } from '../host-body.ts';
+import { HostBody } from '../host-body.ts';
 import { leave, mayLeave } from '../output-gate.ts';
 import {
   ErrorCtor,
@@ -36,9 +36,9 @@ import { bufferOf, isUint8Array } from '../web/base/buffers.ts';
 import { isCallable, isObject } from '../web/base/idl.ts';
 import { isResponse, responseState } from '../web/fetch/response.ts';
 import { ownTimers } from '../web/scheduling/timers.ts';
-import { loseLink } from '../websockets/host-link.ts';
 import { instanceOf, liveInstance, takesCalls, timersOf } from './instances.ts';
 import type { GuestLiveObject, ObjectEvent } from './live-object.ts';
+import { ObjectInvocation, TargetInvocation } from './object-invocation.ts';
 import { collected } from './storage/storage-calls.ts';
 
 const FETCH = 102; // f
@@ -49,75 +49,6 @@ const TIMER = 116; // t
 const TEXT = 116; // t
 const BINARY = 98; // b
 const CLOSE = 99; // c
-
-class ObjectInvocation extends Invocation {
-  object: GuestLiveObject | undefined = undefined;
-  event: ObjectEvent | undefined = undefined;
-  /** It was answered, or has failed. */
-  isAnswered = false;
-  /** More of its answer follows. */
-  isStreaming = false;
-
-  // Other calls may have waited to continue on its result: it is known until the host has closed it.
-  protected override get staysKnown(): boolean {
-    return true;
-  }
-
-  /** An event of an object continues when its client is gone: others rely on its work. */
-  override abandon(): void {}
-
-  override socketLost(): void {
-    this.endTask();
-  }
-
-  /** The object was reset: the rest of its answer does not leave. */
-  cutOff(): void {
-    if (!this.isStreaming || this.tasks === 0) return;
-    this.isStreaming = false;
-    const reason = 'The object was reset';
-    try {
-      op(Op.BodyFail, this.id, reason);
-    } catch {
-      // It has ended.
-    }
-    if (!loseLink(this.id, reason)) stopSending(this.id, new ErrorCtor(reason));
-  }
-
-  override failed(failure: string): void {
-    if (this.isAnswered) return;
-    this.isAnswered = true;
-    super.failed(failure);
-  }
-
-  override closed(): void {
-    forgetResumed(this.id);
-    const { object, event } = this;
-    if (object === undefined || event === undefined) return;
-    if (this.isAnswered) object.ended(event);
-    else {
-      this.isAnswered = true;
-      object.gone(event);
-      object.reset(new ErrorCtor('The object was reset: an event of it was ended before it was done'));
-    }
-  }
-}
-
-/** A call of what an object has sent by reference. */
-class TargetInvocation extends ObjectInvocation {
-  protected override get staysKnown(): boolean {
-    return false;
-  }
-
-  protected override ending(): void {
-    if (this.event !== undefined) this.object?.ended(this.event);
-  }
-
-  override closed(): void {
-    forgetResumed(this.id);
-    this.isAnswered = true;
-    if (this.event !== undefined) this.object?.gone(this.event);
-  }
-}
 
 onEvent(Ev.ObjectEvent, (id: number, text: string, bodySize: number) => {
   isUsed();

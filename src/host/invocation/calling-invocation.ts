@@ -6,6 +6,7 @@
 import type { RemoteTotals } from '../../backend/calls/call-totals.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { Exchange } from '../../protocol/exchange.js';
+import type { HandlerFailure } from '../../protocol/messages.js';
 import { callerContext } from '../../quotas/caller-context.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { InvocationAddress, RemoteCaller } from '../backend/remote-caller.js';
@@ -52,6 +53,20 @@ export abstract class CallingInvocation implements RemoteCaller {
       id: () => this.exchange.id,
     });
     return this.#peer;
+  }
+
+  // --- Messages of the isolate that are recorded alone ---
+
+  onHandlerFailed(failure: HandlerFailure): void {
+    this.record.handlerFailed(failure);
+  }
+
+  onWaitRejected(failure: HandlerFailure): void {
+    this.record.waitRejected(failure);
+  }
+
+  onLog(level: number, message: string): void {
+    this.caller.runInAsyncScope(this.record.log, this.record, level, message);
   }
 
   // --- CallOrigin ---

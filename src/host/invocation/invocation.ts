@@ -7,12 +7,11 @@
  *     running, responding, finishing --the client is gone--> abandoned
  *     any --the isolate says that it is over, or is lost--> over
  */
-
 import type { InvocationPort } from '../../pool/host/invocation-port.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import type { LossReason, LossUsage } from '../../pool/host/isolate-loss.js';
 import type { Exchange } from '../../protocol/exchange.js';
-import { DoneFlag, type HandlerFailure, HostOpens } from '../../protocol/messages.js';
+import { DoneFlag, HostOpens } from '../../protocol/messages.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import { detached } from '../../quotas/guarded.js';
 import type { InvocationOutcome } from '../events.js';
@@ -242,15 +241,11 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
   onSent(): void {}
 
   onStop(): void {
-    this.#stopSource();
-  }
-
-  #stopSource(): void {
     if (this.source !== undefined) this.caller.runInAsyncScope(this.source.stop, this.source);
   }
 
   onFail(reason: string): void {
-    this.#stopSource();
+    this.onStop();
     // The isolate's end is reported by onLost, which knows why.
     if (!this.isolate.isUsable) return;
     const isAnswered = this.#isAnswered && this.#held === undefined;
@@ -270,18 +265,6 @@ export class Invocation extends CallingInvocation implements InvocationPort, Tim
 
   onQueueWord(word: number, index: number, delaySeconds: number): void {
     this.#sink.queueWord?.(word, index, delaySeconds);
-  }
-
-  onHandlerFailed(failure: HandlerFailure): void {
-    this.record.handlerFailed(failure);
-  }
-
-  onWaitRejected(failure: HandlerFailure): void {
-    this.record.waitRejected(failure);
-  }
-
-  onLog(level: number, message: string): void {
-    this.caller.runInAsyncScope(this.record.log, this.record, level, message);
   }
 
   onDone(cpuMs: number, peakBytes: number, flags: number): void {

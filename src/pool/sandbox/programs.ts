@@ -1,5 +1,5 @@
 /** The programs of the system that walls are made with, and how they are tried out. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import process from 'node:process';
@@ -12,6 +12,7 @@ import { findConfine } from './confine.js';
 const SYSTEM_FOLDERS = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin'];
 const NAMES = ['bwrap', 'unshare', 'setpriv', 'prlimit', 'newuidmap', 'cat'] as const;
 const MAX_MESSAGE_CHARACTERS = 200;
+const OUTPUT_WITHIN_MS = 5000;
 
 /** Programs of the system, by their real paths; undefined when they are not installed. */
 export type Programs = Readonly<Record<(typeof NAMES)[number], string | undefined>> & {
@@ -65,6 +66,16 @@ export function messageOf(text: string): string {
       .find(part => part !== '') ?? '';
   // A line of another program, which is shown to people: no control characters.
   return line.replace(/\p{Cc}/gu, ' ').slice(0, MAX_MESSAGE_CHARACTERS);
+}
+
+/** Rejects with the last words of a program that fails. */
+export function outputOf(program: string, args: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { env: {}, timeout: OUTPUT_WITHIN_MS }, (error, stdout, stderr) => {
+      if (error === null) resolve(stdout);
+      else reject(isShortage(error) ? error : new Error(messageOf(stderr) || error.message));
+    });
+  });
 }
 
 export interface Attempt {

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import process from 'node:process';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
+import { outputOf, type Programs } from './programs.js';
 
 /** Numbers of users, and of groups alike. `outside` is what `first` is called outside of the user namespace that the cells are in. */
 export interface IdRange {
@@ -61,6 +62,17 @@ export function rootRange(uidMap: string, gidMap: string): IdRange | undefined {
     }
   }
   return undefined;
+}
+
+/** Root and the subordinate range of the calling user, as root and users of a namespace. */
+export const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
+
+/** The subordinate range of the calling user, by the maps of a namespace that is made to see them. */
+export async function subordinateIds(unshare: string, { cat }: Programs): Promise<IdRange | undefined> {
+  if (cat === undefined) return undefined;
+  const read = (file: string): Promise<string> => outputOf(unshare, [...SUBORDINATE, cat, `/proc/self/${file}`]);
+  const [users, groups] = await Promise.all([read('uid_map'), read('gid_map')]);
+  return subordinateRange(users, groups);
 }
 
 /** The range inside a namespace that has been mapped from a subordinate range: all of it but root. */

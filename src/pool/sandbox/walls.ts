@@ -1,14 +1,13 @@
 /** The ways to wall a cell off, from the best to none, as commands that go before its own. The requirements of each are tried out, not guessed (sandbox.ts). */
-import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { confineCommand } from './confine.js';
 import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './filter/cell-filter.js';
-import { messageOf, type Programs } from './programs.js';
+import { outputOf, type Programs } from './programs.js';
 import { landlockRules, type RoomFiles, roomArguments, roomFiles, withFolder, withProgram } from './room.js';
 import type { ProcessRules } from './rules.js';
 import type { SandboxLayer } from './state.js';
-import { type IdRange, ownRootRange, subordinateRange } from './user-ids.js';
+import { type IdRange, ownRootRange, SUBORDINATE, subordinateIds } from './user-ids.js';
 
 /** One process that is started. */
 export interface ProcessStart {
@@ -51,11 +50,8 @@ const END_WITH_PARENT = ['--pdeathsig', 'SIGKILL'];
 /** Root alone can give up the capabilities that it would gain by executing a program, and must. */
 const NO_CAPABILITIES = ['--bounding-set=-all', '--inh-caps=-all'];
 const NO_NEW_PRIVILEGES = ['--no-new-privs', ...END_WITH_PARENT];
-/** Root and the subordinate range of the calling user, as root and users of a namespace. */
-const SUBORDINATE = ['--user', '--map-root-user', '--map-auto'];
 /** The capabilities that a process needs behind bubblewrap to become another user. It gives up all of them. */
 const USER_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
-const MAP_WITHIN_MS = 5000;
 
 /**
  * Every wall that the installed programs could make, the best first; found out one after the other, since the first one mostly works. `reasons`
@@ -387,23 +383,6 @@ function filterArguments(filterFd: number | undefined): readonly string[] {
 
 function becomeUser(id: number | undefined): readonly string[] {
   return [`--reuid=${id}`, `--regid=${id}`, '--clear-groups'];
-}
-
-/** By the maps of a namespace that is made to see them. */
-async function subordinateIds(unshare: string, { cat }: Programs): Promise<IdRange | undefined> {
-  if (cat === undefined) return undefined;
-  const read = (file: string): Promise<string> => outputOf(unshare, [...SUBORDINATE, cat, `/proc/self/${file}`]);
-  const [users, groups] = await Promise.all([read('uid_map'), read('gid_map')]);
-  return subordinateRange(users, groups);
-}
-
-function outputOf(program: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, { env: {}, timeout: MAP_WITHIN_MS }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(isShortage(error) ? error : new Error(messageOf(stderr) || error.message));
-    });
-  });
 }
 
 /** A failure is added to `reasons` as the reason why a layer is missing, and does not reject unless it says nothing about the layer. */
