@@ -8,7 +8,7 @@ import { hasName } from '../web/fetch/header-list.ts';
 import { isResponse, type ResponseState, responseState } from '../web/fetch/response.ts';
 import { answerSleeping, joinSocket, takeSocket } from '../websockets/upgrade.ts';
 import type { WebSocket } from '../websockets/web-socket.ts';
-import { type Invocation, notify } from './invocation.ts';
+import { type GuestInvocation, notify } from './invocation.ts';
 
 let fetchHandler = '';
 
@@ -17,13 +17,13 @@ export function nameFetchHandler(text: string): void {
   fetchHandler = text;
 }
 
-export function fail(invocation: Invocation, error: unknown, code: FailureCode): void {
+export function fail(invocation: GuestInvocation, error: unknown, code: FailureCode): void {
   invocation.failed(describeFailure(error, code));
   invocation.endTask();
 }
 
 /** @param className of the object that has answered */
-export function answerFetch(invocation: Invocation, result: unknown, className?: string): void {
+export function answerFetch(invocation: GuestInvocation, result: unknown, className?: string): void {
   if (!isResponse(result)) {
     const exported = className ?? invocation.entrypoint;
     const handler = exported === undefined ? fetchHandler : `fetch() of the export "${exported}" returned`;
@@ -61,7 +61,7 @@ function checkHead(state: ResponseState, head: string): void {
   );
 }
 
-function reply(invocation: Invocation, state: ResponseState): void {
+function reply(invocation: GuestInvocation, state: ResponseState): void {
   const { id } = invocation;
   const { body, status } = state;
   if (state.webSocket !== null) {
@@ -87,7 +87,7 @@ function reply(invocation: Invocation, state: ResponseState): void {
 }
 
 /** The answer to a request that asks for a WebSocket: from here on its bodies belong to the socket. */
-function replySocket(invocation: Invocation, state: ResponseState, socket: WebSocket): void {
+function replySocket(invocation: GuestInvocation, state: ResponseState, socket: WebSocket): void {
   const { id } = invocation;
   if (!invocation.isUpgrade) {
     throw new TypeErrorCtor(
@@ -113,7 +113,7 @@ function replySocket(invocation: Invocation, state: ResponseState, socket: WebSo
 }
 
 /** A complete answer, or the head of one whose body follows. `head` is Latin-1. */
-export function replyWith(invocation: Invocation, head: string, body: BodyToSend): void {
+export function replyWith(invocation: GuestInvocation, head: string, body: BodyToSend): void {
   const { id } = invocation;
   if (goesWhole(body)) notify(typeof body === 'string' ? Op.Reply : Op.ReplyBytes, id, 200, head, body);
   else if (notify(Op.ReplyStream, id, 200, head)) send(invocation, body);
@@ -121,7 +121,7 @@ export function replyWith(invocation: Invocation, head: string, body: BodyToSend
 }
 
 /** The head has been sent, so a failure from here on is a failure of the body. */
-function send(invocation: Invocation, body: Exclude<BodyToSend, string>): void {
+function send(invocation: GuestInvocation, body: Exclude<BodyToSend, string>): void {
   let sent: Promise<void> | undefined;
   try {
     sent = sendBody(body, invocation.id);
@@ -142,7 +142,7 @@ function headWithLength(state: ResponseState, length: number | undefined): strin
 }
 
 /** Keeps the invocation open until a body has been sent. */
-async function hold(invocation: Invocation, sent: Promise<void>): Promise<void> {
+async function hold(invocation: GuestInvocation, sent: Promise<void>): Promise<void> {
   invocation.tasks++;
   await sent;
   invocation.endTask();
@@ -157,7 +157,7 @@ function noResponse(result: unknown): string {
 }
 
 /** Other events have no answer but that they were handled, and for a queue what becomes of its messages. */
-export function answerOther(invocation: Invocation, outcome: string | undefined): void {
+export function answerOther(invocation: GuestInvocation, outcome: string | undefined): void {
   notify(Op.Reply, invocation.id, 200, '', outcome);
   invocation.endTask();
 }

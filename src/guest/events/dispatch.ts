@@ -12,7 +12,7 @@ import { answerFetch, answerOther, fail, nameFetchHandler } from './answers.ts';
 import { requestOf } from './event-request.ts';
 import { createContext, type ExecutionContext } from './execution-context.ts';
 import { type AlarmInfo, type Handlers, kindsOf } from './handlers.ts';
-import { Invocation } from './invocation.ts';
+import { GuestInvocation } from './invocation.ts';
 import { createBatch } from './queue.ts';
 import { QueueInvocation } from './queue-invocation.ts';
 import { ScheduledInvocation } from './scheduled-invocation.ts';
@@ -44,7 +44,7 @@ export function serve(
 }
 
 /** Calls a handler; its answer, or the promise of it, goes to `answer`. */
-function run<E>(invocation: Invocation, kind: Kind<E>, event: E, answer: Answer): void {
+function run<E>(invocation: GuestInvocation, kind: Kind<E>, event: E, answer: Answer): void {
   let result: unknown;
   try {
     result = kind(event, env, createContext(invocation));
@@ -58,9 +58,9 @@ function run<E>(invocation: Invocation, kind: Kind<E>, event: E, answer: Answer)
 }
 
 type Kind<E> = (event: E, env: object, context: ExecutionContext) => unknown;
-type Answer = (invocation: Invocation, result: unknown) => void;
+type Answer = (invocation: GuestInvocation, result: unknown) => void;
 
-async function settle(invocation: Invocation, promise: unknown, answer: Answer): Promise<void> {
+async function settle(invocation: GuestInvocation, promise: unknown, answer: Answer): Promise<void> {
   let result: unknown;
   try {
     result = await promise;
@@ -91,7 +91,7 @@ function fetchOfEntrypoint(name: string): NonNullable<Handlers['fetch']> {
 }
 
 onEvent(Ev.Fetch, (id: number, head: string, bodySize: number) => {
-  const invocation = new Invocation(id);
+  const invocation = new GuestInvocation(id);
   const request = requestOf(invocation, head, bodySize);
   const { entrypoint } = invocation;
   run(invocation, entrypoint === undefined ? fetchOf(handlers) : fetchOfEntrypoint(entrypoint), request, answerFetch);
@@ -111,10 +111,12 @@ onEvent(Ev.Queue, (id: number, json: string) => {
 
 onEvent(Ev.Alarm, (id: number, scheduledTime: number, retryCount: number) => {
   const info: AlarmInfo = { scheduledTime, retryCount, isRetry: retryCount > 0 };
-  run(new Invocation(id), handlers.alarm ?? missing('alarm'), info, invocation => answerOther(invocation, undefined));
+  run(new GuestInvocation(id), handlers.alarm ?? missing('alarm'), info, invocation =>
+    answerOther(invocation, undefined),
+  );
 });
 
 onEvent(Ev.Tail, (id: number, json: string) => {
-  const invocation = new Invocation(id);
+  const invocation = new GuestInvocation(id);
   run(invocation, handlers.tail ?? missing('tail'), traceItems(json), done => answerOther(done, undefined));
 });

@@ -6,7 +6,7 @@ import { Body } from '../web/fetch/body.ts';
 import { asksForWebSocket } from '../web/fetch/fetch.ts';
 import { declaredLength } from '../web/fetch/header-list.ts';
 import { createRequest, type Request, RequestState } from '../web/fetch/request.ts';
-import type { Invocation } from './invocation.ts';
+import type { GuestInvocation } from './invocation.ts';
 
 const LINE_FEED = 10;
 
@@ -16,7 +16,7 @@ function indexOfLineEnd(text: string, from: number): number {
 }
 
 /** The request of an event, whose head may have props, and the entrypoint that it is for. */
-export function requestOf(invocation: Invocation, head: string, bodySize: number): Request {
+export function requestOf(invocation: GuestInvocation, head: string, bodySize: number): Request {
   const { id } = invocation;
   const state = new RequestState();
   invocation.request = state;
@@ -48,7 +48,7 @@ export function requestOf(invocation: Invocation, head: string, bodySize: number
 }
 
 /** The props of an event; before their brace may stand the name of the entrypoint that it is for. */
-function takeProps(invocation: Invocation, text: string): void {
+function takeProps(invocation: GuestInvocation, text: string): void {
   const at = stringIndexOf(text, '{');
   invocation.propsText = stringSlice(text, at);
   if (at > 0) invocation.entrypoint = stringSlice(text, 0, at);

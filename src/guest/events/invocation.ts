@@ -19,7 +19,7 @@ import type { ContextOwner } from './execution-context.ts';
 const LEVEL_ERROR = 4;
 
 /** One event on its way through the function. */
-export class Invocation implements ContextOwner {
+export class GuestInvocation implements ContextOwner {
   readonly id: number;
   /** Tasks that keep it open: the handler itself, bodies that are being sent, promises given to waitUntil. */
   tasks = 1;
@@ -138,7 +138,7 @@ export class Invocation implements ContextOwner {
   }
 }
 
-const invocations = new MapCtor<number, Invocation>();
+const invocations = new MapCtor<number, GuestInvocation>();
 
 let endExports: (invocation: number, mayRun: boolean) => void = () => {};
 
@@ -148,12 +148,12 @@ export function onExportsEnd(listener: typeof endExports): void {
 }
 
 /** The invocation of the turn, so of the code that runs now; undefined at the start of the function and when it is over. */
-export function currentInvocation(): Invocation | undefined {
+export function currentInvocation(): GuestInvocation | undefined {
   return mapGet(invocations, opNumber(Op.CurrentInvocation));
 }
 
 /** One that is not over. */
-export function openInvocation(id: number): Invocation | undefined {
+export function openInvocation(id: number): GuestInvocation | undefined {
   return mapGet(invocations, id);
 }
 
@@ -168,7 +168,7 @@ export function notify(number: Op, a: number, b?: string | number, c?: string, d
 }
 
 /** A promise of waitUntil: its rejection is logged, and fails the event of a cron trigger, and a batch of messages. */
-async function observe(promise: unknown, invocation: Invocation): Promise<void> {
+async function observe(promise: unknown, invocation: GuestInvocation): Promise<void> {
   try {
     await promise;
   } catch (error) {

@@ -1,9 +1,9 @@
 /** The invocation of a batch of messages: it is answered when its handler is done and what waitUntil was given, a rejection of which fails it. */
 import { answerOther, fail } from './answers.ts';
-import { Invocation } from './invocation.ts';
+import { GuestInvocation } from './invocation.ts';
 import { batchOutcome, closeBatch, type MessageBatch, sayRetries } from './queue.ts';
 
-export class QueueInvocation extends Invocation {
+export class QueueInvocation extends GuestInvocation {
   readonly #batch: MessageBatch;
   readonly #waitsForHeld: boolean;
   /** The rejection of the first promise of waitUntil that rejected. */

@@ -1,9 +1,9 @@
 /** The invocation of a cron trigger. A promise of waitUntil that rejects fails it, as its handler does. */
 import { Op } from '../../isolate/ops/table.ts';
 import { describeFailure } from '../failure.ts';
-import { Invocation, notify } from './invocation.ts';
+import { GuestInvocation, notify } from './invocation.ts';
 
-export class ScheduledInvocation extends Invocation {
+export class ScheduledInvocation extends GuestInvocation {
   #failure: string | undefined = undefined;
   #hasFailed = false;
   #isNoRetry = false;

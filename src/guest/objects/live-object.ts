@@ -1,7 +1,7 @@
 /** One live instance of a stateful object: the events that wait for it, those that run, and how it ends. */
 import { Op } from '../../isolate/ops/table.ts';
 import { opNumber } from '../bridge.ts';
-import type { Invocation } from '../events/invocation.ts';
+import type { GuestInvocation } from '../events/invocation.ts';
 import { resume } from '../events/resume.ts';
 import { arrayPush, ErrorCtor, SetCtor, setAdd, setDelete, setForEach } from '../primordials.ts';
 import { Gates } from './gates.ts';
@@ -10,7 +10,7 @@ import type { GuestObjectSockets } from './sockets/object-sockets.ts';
 
 /** An event of an object, as far as its delivery goes. */
 export interface ObjectEvent {
-  readonly invocation: Invocation;
+  readonly invocation: GuestInvocation;
   /** All of it is there. Events are delivered in the order in which they came. */
   isReady: boolean;
   /** Calls the object, in a turn of the event. */

@@ -12,7 +12,7 @@ import { answerFetch, answerOther, fail } from '../events/answers.ts';
 import type { Base } from '../events/call-result.ts';
 import { requestOf } from '../events/event-request.ts';
 import type { AlarmInfo } from '../events/handlers.ts';
-import { currentInvocation, type Invocation, openInvocation } from '../events/invocation.ts';
+import { currentInvocation, type GuestInvocation, openInvocation } from '../events/invocation.ts';
 import { forgetResumed, isCallResumed, resume } from '../events/resume.ts';
 import { HostBody } from '../host-body.ts';
 import { leave, mayLeave } from '../output-gate.ts';
@@ -355,7 +355,7 @@ function isUsed(): void {
   });
 }
 
-function forgetWhenOver(invocation: Invocation): void {
+function forgetWhenOver(invocation: GuestInvocation): void {
   const before = invocation.onOver;
   invocation.onOver = () => {
     before?.();

@@ -1,14 +1,14 @@
 /** The invocations of events of stateful objects, and of calls of what objects have sent by reference. */
 import { Op } from '../../isolate/ops/table.ts';
 import { op } from '../bridge.ts';
-import { Invocation } from '../events/invocation.ts';
+import { GuestInvocation } from '../events/invocation.ts';
 import { forgetResumed } from '../events/resume.ts';
 import { stopSending } from '../host-body.ts';
 import { ErrorCtor } from '../primordials.ts';
 import { loseLink } from '../websockets/host-link.ts';
 import type { GuestLiveObject, ObjectEvent } from './live-object.ts';
 
-export class ObjectInvocation extends Invocation {
+export class ObjectInvocation extends GuestInvocation {
   object: GuestLiveObject | undefined = undefined;
   event: ObjectEvent | undefined = undefined;
   /** It was answered, or has failed. */

@@ -5,7 +5,7 @@ import { ServiceId } from '../../quotas/service-calls.ts';
 import { callService } from '../call-service.ts';
 import { concat, Source } from '../callbacks/body.ts';
 import { makeError, type Parts } from '../callbacks/decode.ts';
-import { currentInvocation, type Invocation } from '../events/invocation.ts';
+import { currentInvocation, type GuestInvocation } from '../events/invocation.ts';
 import type { HostBody } from '../host-body.ts';
 import {
   arrayIndexOf,
@@ -257,7 +257,7 @@ async function wholeText(body: HostBody): Promise<string> {
   return whole === null ? '' : decodeUtf8(whole);
 }
 
-function openInvocation(): Invocation {
+function openInvocation(): GuestInvocation {
   const invocation = currentInvocation();
   if (invocation === undefined) throw new ErrorCtor('The request that this belongs to is over');
   return invocation;

@@ -1,20 +1,20 @@
 /** Objects of this realm that others call: by number, each for as long as the invocation that has sent it, or until no one refers to it. */
 
-import { type Invocation, onExportsEnd } from '../events/invocation.ts';
+import { type GuestInvocation, onExportsEnd } from '../events/invocation.ts';
 import { arrayPush, MapCtor, mapDelete, mapGet, mapSet } from '../primordials.ts';
 import { invoke, isCallable, isObject } from '../web/base/idl.ts';
 import { disposeSymbol } from './dispose.ts';
 
 interface Exported {
   readonly object: object;
-  readonly by: Invocation;
+  readonly by: GuestInvocation;
 }
 
 const exported = new MapCtor<number, Exported>();
 const numbersOf = new MapCtor<number, number[]>();
 let next = 1;
 
-export function exportObject(object: object, invocation: Invocation): number {
+export function exportObject(object: object, invocation: GuestInvocation): number {
   const number = next++;
   invocation.hasExports = true;
   mapSet(exported, number, { object, by: invocation });
@@ -29,7 +29,7 @@ export function exportedObject(number: number): object | undefined {
 }
 
 /** The invocation that has sent it. */
-export function exporterOf(number: number): Invocation | undefined {
+export function exporterOf(number: number): GuestInvocation | undefined {
   return mapGet(exported, number)?.by;
 }
 

@@ -9,7 +9,7 @@ import { fail, replyWith } from '../events/answers.ts';
 import { type Base, GuestCallResult } from '../events/call-result.ts';
 import { createContext } from '../events/execution-context.ts';
 import { type Handlers, handlersOfExport } from '../events/handlers.ts';
-import { Invocation, openInvocation } from '../events/invocation.ts';
+import { GuestInvocation, openInvocation } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import {
   arrayJoin,
@@ -143,7 +143,7 @@ onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
   const call: ReceivedCall = jsonParse(text); // the host's
   const body = bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize);
   if ((call.x !== undefined || call.y !== undefined) && answerForObject(id, call, body)) return;
-  const invocation = new Invocation(id);
+  const invocation = new GuestInvocation(id);
   invocation.propsText = call.props;
   if (call.y === undefined) void answerCall(invocation, call, body, undefined);
   else goOnBy(invocation, call.y, body, base => void answerCall(invocation, call, body, undefined, base));
@@ -151,7 +151,7 @@ onEvent(Ev.Rpc, (id: number, text: string, bodySize: number) => {
 
 /** Continues when the result of an earlier call is there, in a turn of the invocation. Without such a result the caller continues by itself. */
 export function goOnBy(
-  invocation: Invocation,
+  invocation: GuestInvocation,
   earlier: number,
   body: HostBody | null,
   goOn: (base: Base) => void,
@@ -179,7 +179,7 @@ export interface ObjectTurn {
 }
 
 export async function answerCall(
-  invocation: Invocation,
+  invocation: GuestInvocation,
   call: ReceivedCall,
   body: HostBody | null,
   turn: ObjectTurn | undefined,
@@ -211,7 +211,7 @@ export async function answerCall(
   }
 }
 
-function reply(invocation: Invocation, { form, references, body }: SentValue, kept: readonly number[]): void {
+function reply(invocation: GuestInvocation, { form, references, body }: SentValue, kept: readonly number[]): void {
   const { b, s } = form;
   const head: CallAnswer = {
     ...form,
@@ -240,7 +240,7 @@ function held(body: NonNullable<SentValue['body']>): ReturnType<typeof createByt
 }
 
 function run(
-  invocation: Invocation,
+  invocation: GuestInvocation,
   { x, e = 'default', p: path, g: isRead }: ReceivedCall,
   args: unknown,
   object: object | undefined,

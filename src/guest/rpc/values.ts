@@ -6,7 +6,7 @@ import { brandOf, isError } from '../brands.ts';
 import { bodyOf, type CallbackPayload } from '../callbacks/body.ts';
 import { decodeValue, type Parts } from '../callbacks/decode.ts';
 import { encodeValue } from '../callbacks/encode.ts';
-import type { Invocation } from '../events/invocation.ts';
+import type { GuestInvocation } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import {
   arrayPush,
@@ -46,7 +46,7 @@ export interface SentValue {
  * @param isAnswer an answer whose body stays open for its references can only carry a stream as its whole value, without references
  * @throws DOMException DataCloneError for a value that cannot be passed, RangeError for one that is too large
  */
-export function sendValue(value: unknown, invocation: () => Invocation, isAnswer: boolean): SentValue {
+export function sendValue(value: unknown, invocation: () => GuestInvocation, isAnswer: boolean): SentValue {
   const references: SentReference[] = [];
   const exports: number[] = [];
   const known = new MapCtor<object, number>();

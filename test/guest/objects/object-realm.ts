@@ -39,7 +39,7 @@ interface Modules {
     }): TestStorage;
     endObjectStorage(storage: object, error?: unknown): void;
   };
-  'events/invocation': { Invocation: new (id: number) => { endTask(): void } };
+  'events/invocation': { GuestInvocation: new (id: number) => { endTask(): void } };
 }
 
 const newRealm = await guestModules<Modules>('objects/storage/object-storage', 'events/invocation');
@@ -66,7 +66,7 @@ export class ObjectRealm {
   constructor(service: Service) {
     this.#service = service;
     const { realm } = this;
-    new realm.modules['events/invocation'].Invocation(INVOCATION);
+    new realm.modules['events/invocation'].GuestInvocation(INVOCATION);
     realm.answer(Op.CurrentInvocation, () => INVOCATION);
     realm.answer(Op.TextLength, text => Buffer.byteLength(String(text)));
     realm.answer(Op.TextEncode, (text, target) => {

@@ -6,7 +6,7 @@
 import { ENTRY_HEAD_BYTES, SEND, SocketEntry } from '../../../bindings/objects/socket-wire.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
 import { callNow } from '../../call-service.ts';
-import { currentInvocation, type Invocation } from '../../events/invocation.ts';
+import { currentInvocation, type GuestInvocation } from '../../events/invocation.ts';
 import { resume } from '../../events/resume.ts';
 import {
   arrayPush,
@@ -41,7 +41,7 @@ interface Entry {
   readonly data: string | Uint8Array;
   readonly onDone: ((failure: Failure | undefined) => void) | undefined;
   /** The invocation that it must leave with, which stays open until the host has taken it. Undefined when any may send it. */
-  readonly accepting: Invocation | undefined;
+  readonly accepting: GuestInvocation | undefined;
 }
 
 /** A call with this many bytes takes no more entries. */
@@ -56,7 +56,7 @@ export class Outbox {
   #passed = 0;
   #isWaiting = false;
   /** Stays open until the entries are sent. */
-  #owner: Invocation | undefined = undefined;
+  #owner: GuestInvocation | undefined = undefined;
 
   constructor(object: SocketOwner, args: string) {
     this.#object = object;
@@ -108,7 +108,7 @@ export class Outbox {
   }
 
   /** Continues in a turn of the invocation, or when it has ended before. False when it is over. */
-  #flushIn({ id }: Invocation): boolean {
+  #flushIn({ id }: GuestInvocation): boolean {
     const flush = (): void => this.#flush();
     return resume(id, flush, false, () => promiseThen(promiseResolve(undefined), flush));
   }

@@ -14,7 +14,7 @@ import {
 } from '../../../bindings/objects/storage-wire.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
 import { callService, callServiceBlocking } from '../../call-service.ts';
-import { currentInvocation, type Invocation } from '../../events/invocation.ts';
+import { currentInvocation, type GuestInvocation } from '../../events/invocation.ts';
 import type { HostBody } from '../../host-body.ts';
 import {
   arrayPush,
@@ -228,7 +228,7 @@ function pageOf({ head, body }: ReceivedReply): ListedEntries {
 }
 
 /** Keeps an invocation open until the promise has settled. */
-export function holdFor(invocation: Invocation, promise: Promise<unknown>): void {
+export function holdFor(invocation: GuestInvocation, promise: Promise<unknown>): void {
   invocation.tasks++;
   const over = (): void => invocation.endTask();
   promiseThen(promise, over, over);

@@ -3,7 +3,7 @@
  * later ones while the code awaits nothing but promises. It finds written values until they are on disk.
  */
 import { OBJECT_STORAGE_LIMITS } from '../../../bindings/objects/storage-limits.ts';
-import { currentInvocation, type Invocation } from '../../events/invocation.ts';
+import { currentInvocation, type GuestInvocation } from '../../events/invocation.ts';
 import {
   arrayPush,
   arraySplice,
@@ -296,7 +296,7 @@ export class WriteBuffer {
   }
 
   /** Its calls are answered no more once the invocation is over. */
-  #watch(invocation: Invocation, batch: Batch): void {
+  #watch(invocation: GuestInvocation, batch: Batch): void {
     const before = invocation.onOver;
     invocation.onOver = () => {
       before?.();
@@ -353,7 +353,7 @@ function lengthOf(value: Uint8Array | undefined): number {
   return value === undefined ? 0 : typedArrayLength(value);
 }
 
-function keepOpen(invocation: Invocation, written: Promise<void>): void {
+function keepOpen(invocation: GuestInvocation, written: Promise<void>): void {
   const settled = promiseThen(
     written,
     () => {},
