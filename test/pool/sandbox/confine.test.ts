@@ -19,9 +19,9 @@ import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { ownFolder } from '../../../src/pool/package-paths.js';
 import { descendantsOf } from '../../../src/pool/processes/process-tree.js';
-import { BpfProgram, SECCOMP_DATA } from '../../../src/pool/sandbox/bpf.js';
-import { ACTIONS } from '../../../src/pool/sandbox/cell-filter.js';
 import { confineCommand, findConfine, landlockAbi } from '../../../src/pool/sandbox/confine.js';
+import { BpfProgram, SECCOMP_DATA } from '../../../src/pool/sandbox/filter/bpf.js';
+import { ACTIONS } from '../../../src/pool/sandbox/filter/cell-filter.js';
 import { findPrograms } from '../../../src/pool/sandbox/programs.js';
 import { unlessMissing } from '../../needs.js';
 
