@@ -48,7 +48,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** Made when the thread first stands still. */
   #late: LateFrames | undefined;
   readonly #futile = new FutileFrames();
-  readonly #ids: ExchangeIds;
+  readonly ids: ExchangeIds;
   readonly #exchanges = new IdTable<Exchange>();
   /** Exchanges whose writers wait until the connection takes more. */
   #backpressured = new Set<Exchange>();
@@ -78,7 +78,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#isForMany = isForMany;
     this.#frames = new FrameReader(this, frames);
     this.#reader = new GatedReader(transport, this.#frames, share, error => this.#failed(error));
-    this.#ids = new ExchangeIds(side);
+    this.ids = new ExchangeIds(side);
     transport.start({
       onRead: bytes => {
         try {
@@ -136,18 +136,9 @@ export class Channel implements FrameSink, ExchangeCarrier {
     return this.#exchanges.get(id);
   }
 
-  /** See {@link ExchangeIds.next}. */
-  get nextId(): number {
-    return this.#ids.next;
-  }
-
-  set nextId(id: number) {
-    this.#ids.next = id;
-  }
-
   /** See {@link ExchangeIds.mayOpen}. */
   mayOpen(id: number): boolean {
-    return !this.#isClosed && this.#ids.mayOpen(id);
+    return !this.#isClosed && this.ids.mayOpen(id);
   }
 
   /** Opens an exchange. With `isComplete` the body is all of it, else it follows by `write` and `end`. */
@@ -159,7 +150,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
     isComplete: boolean,
     listener?: ExchangeListener,
   ): Exchange {
-    const id = this.#ids.take();
+    const id = this.ids.take();
     const exchange = new Exchange(this, id);
     exchange.listener = listener;
     if (this.#isClosed) {
@@ -326,7 +317,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   onOpen(id: number, kind: number, head: string, body: Buffer, isComplete: boolean): void {
     // It was read together with a frame for which the owner has closed the connection.
     if (this.#isClosed) return;
-    this.#ids.opened(id);
+    this.ids.opened(id);
     if (this.#exchanges.has(id)) throw new ProtocolError(`The id ${id} is open already`);
     if (this.#exchanges.size >= MAX_EXCHANGES && !this.#isForMany)
       throw new ProtocolError('Too many exchanges are open');
@@ -343,7 +334,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   onReply(id: number, status: number, head: string, body: Buffer, isComplete: boolean): void {
     const exchange = this.#find(id);
     if (exchange === undefined) return;
-    if (this.#ids.isOfPeer(id)) throw new ProtocolError('A reply came for an exchange of the peer');
+    if (this.ids.isOfPeer(id)) throw new ProtocolError('A reply came for an exchange of the peer');
     if (exchange.isReplied) throw new ProtocolError('A second reply came');
     if (!isComplete && body.length > 0) throw new ProtocolError('A body that is not complete came with its head');
     exchange.isReplied = true;
@@ -393,7 +384,7 @@ export class Channel implements FrameSink, ExchangeCarrier {
   /** When one of them is over, the failure that ended it is on its way to the peer, which passes it on. */
   onSplice(id: number, from: number): void {
     // A call that is sent its own answer would go round without end, and cost the peer nothing.
-    if (id === from && this.#ids.isOfPeer(id)) throw new ProtocolError('A call was spliced to itself');
+    if (id === from && this.ids.isOfPeer(id)) throw new ProtocolError('A call was spliced to itself');
     const source = this.#find(from);
     if (source !== undefined) this.#find(id)?.receiveSplice(source);
   }

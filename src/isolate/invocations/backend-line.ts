@@ -66,23 +66,23 @@ export class BackendLine implements CallLine {
     const lost = this.#lost.sort((a, b) => a.id - b.id);
     this.#lost = [];
     if (lost.length === 0) return;
-    const { nextId } = this.#channel;
+    const { next: nextId } = this.#channel.ids;
     this.#reopen();
     for (const call of lost) {
       // Ids restart after four billion: an earlier one cannot come behind the others.
-      if (call.id < nextId) this.#channel.nextId = call.id;
+      if (call.id < nextId) this.#channel.ids.next = call.id;
       call.repeat(call.id < nextId ? this.#channel : undefined);
     }
-    this.#channel.nextId = nextId;
+    this.#channel.ids.next = nextId;
   }
 
   #reopen(): void {
     const host = this.#parts.host();
     // One that was refused stays so.
     if (host === undefined || host.isClosed || this.#carrier?.isReplied === false) return;
-    const { nextId } = this.#channel;
+    const { next: nextId } = this.#channel.ids;
     this.#carrier = host.open(IsolateOpens.Backend, '', true, null, false);
     this.#channel = new Channel(carriedTransport(this.#carrier), 'isolate', this.#owner);
-    this.#channel.nextId = nextId;
+    this.#channel.ids.next = nextId;
   }
 }
