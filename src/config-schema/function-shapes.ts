@@ -70,7 +70,8 @@ export const VARIABLES: Schema<Readonly<Record<string, unknown>>> = record(VARIA
 
 export const SECRET: Schema<string> = secret(text());
 
-export const SECRETS: Schema<Readonly<Record<string, string>>> = record(SECRET, BINDING_NAME);
+/** A text in the place of the object is a secret, so that messages quote neither. */
+export const SECRETS: Schema<Readonly<Record<string, string>>> = secret(record(SECRET, BINDING_NAME));
 
 /** The properties that the application passes along with an event. */
 export const PROPS: Schema<Readonly<Record<string, unknown>>> = refined(record(anything()), whyNotJson);

@@ -248,3 +248,12 @@ test('a binding of another list is an option, a table of the file and a type of 
     allowed: 'a whole number from 0 to 9',
   });
 });
+
+test('load() quotes no secret that stands in the wrong place', async t => {
+  const host = newHost(t);
+  for (const secrets of ['s3cret', ['s3cret'], { A: ['s3cret'] }, { A: { value: 's3cret' } }]) {
+    const given: never = { secrets } as never; // What TypeScript refuses as well.
+    const { message } = await t.throwsAsync(host.load('export default {}', given), { instanceOf: TypeError });
+    t.regex(message, /^Option secrets(\.A)? of load\(\) is an? (string|array|object), expected /);
+  }
+});
