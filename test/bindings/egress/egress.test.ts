@@ -212,7 +212,7 @@ test('fetch() follows 20 redirects and fails at the 21st', async t => {
   t.is(await readText(await egress.fetch(outgoing(`${origin.url}20`))), 'done');
   await t.throwsAsync(egress.fetch(outgoing(`${origin.url}21`)), {
     code: 'EDGE_EGRESS_FAILED',
-    message: /20 redirects/,
+    message: /redirects more than 20 times/,
   });
 });
 
