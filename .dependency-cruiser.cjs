@@ -92,9 +92,10 @@ module.exports = {
     },
     {
       name: 'no-development-dependency',
-      comment: 'what src imports is installed with the package; the guest bundle brings its libraries along',
+      comment:
+        'what src imports is installed with the package; the bundles of the guest and of the types bring their libraries along',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/guest/' },
+      from: { path: '^src/', pathNot: '^src/(guest/|isolate/source/strip-types[.]ts$)' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
   ],

@@ -70,10 +70,11 @@ writeFileSync(
 
 // One small file for the host realm of an isolate: as modules one by one it costs each thread 3 MB more (measured on
 // Node 20.20). CommonJS, since Node then loads neither its loader of ES modules nor what built-in modules export lazily: another 1.5 MB;
-// and Node 20 aborts the whole process when a thread is ended while it is inside require() of an ES module. The parser is apart from it,
+// and Node 20 aborts the whole process when a thread is ended while it is inside require() of an ES module. The parsers are apart from it,
 // for the few scripts that need one. One file for the main thread of a cell too, which is up sooner so.
 await bundle({ stdin: { contents: THREAD, resolveDir: 'dist/src/isolate' } }, 'dist/src/isolate/worker.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/isolate/parser.js'] }, 'dist/src/isolate/parser.bundle.cjs');
+await bundle({ entryPoints: ['dist/src/isolate/source/strip-types.js'] }, 'dist/src/isolate/typescript.bundle.cjs');
 await bundle({ entryPoints: ['dist/src/pool/cell/cell-main.js'] }, 'dist/src/pool/cell/cell-main.bundle.cjs');
 await bundle(
   { entryPoints: ['dist/src/pool/launcher/launch-main.js'] },

@@ -3,6 +3,13 @@
  * it is two thirds of the thread's code.
  */
 import { type Node, parse } from 'acorn';
+import { typeScript } from './lazy-typescript.js';
+import { type PreparedSource, prepareSource } from './source/prepare-source.js';
+
+/** The module to run for the code of a run; see prepare-source.ts. */
+export function prepareRun(source: string): PreparedSource {
+  return prepareSource(source, text => typeScript().stripTypes(text));
+}
 
 /** How a source is executed, which decides what it means. */
 export type Goal = 'module' | 'script';
