@@ -80,6 +80,21 @@ export const EDGE_ERRORS = {
     text: 'the application did not answer the function in time',
     remedy: 'Answer faster in the application, or raise `callbacks.timeoutMs`.',
   },
+  EDGE_TOOL_UNKNOWN: {
+    status: 404,
+    text: 'the code calls a tool that the sandbox does not have',
+    remedy: 'Call the tool that the message names, or add it to `tools`; `box.types` has all of them.',
+  },
+  EDGE_TOOL_INPUT: {
+    status: 400,
+    text: 'the input of a tool does not satisfy its schema',
+    remedy: 'Pass what the message names at the place that it names. `box.types` has the types of all inputs.',
+  },
+  EDGE_TOOL_OUTPUT: {
+    status: 500,
+    text: 'the output of a tool does not satisfy its schema',
+    remedy: 'Correct `run` of the tool, or its `output`. The code gets this error in place of the answer.',
+  },
   EDGE_HANDLER_THREW: {
     status: 500,
     text: 'the handler threw',
