@@ -19,6 +19,7 @@ import { objectAlarms } from './suites/object-alarms.js';
 import { objects } from './suites/objects.js';
 import { peers } from './suites/peers.js';
 import { queues } from './suites/queues.js';
+import { runs } from './suites/runs.js';
 import { sandbox } from './suites/sandbox.js';
 import { services } from './suites/services.js';
 import { servicesProcess } from './suites/services-process.js';
@@ -49,6 +50,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   sockets,
   websockets,
   objects,
+  runs,
   accounting,
   services,
   servicesProcess,

@@ -93,6 +93,19 @@ export {
   type StorageRepairReport,
 } from './host/repair-storage.js';
 export type { FunctionRpc, RpcOptions } from './host/rpc/application-rpc.js';
+export type { Sandbox, SandboxOptions } from './host/runs/sandbox.js';
+export type { SandboxSession, SessionOptions, SessionResult } from './host/runs/session.js';
+export type {
+  Approval,
+  PendingCall,
+  RunCall,
+  RunError,
+  RunLog,
+  RunOptions,
+  RunResult,
+  RunUsage,
+  SandboxLimits,
+} from './host/runs/types.js';
 export type { HostS3 } from './host/s3-endpoint.js';
 export type { Tail } from './host/tails/tail.js';
 export type { TailFilter, TailOptions } from './host/tails/tail-filter.js';

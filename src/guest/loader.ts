@@ -54,6 +54,21 @@ export function dynamicImport(referrer: string): (specifier: unknown, options?: 
     });
 }
 
+/** Evaluates the main module of a run, in its turns. In an object: a namespace with an export named `then` would be taken for a promise. */
+export function importMain(): Promise<{ readonly namespace: object }> {
+  return new PromiseCtor((resolve, reject) => {
+    const id = opNumber(Op.Import, '', '');
+    mapSet(importing, id, {
+      resolve: namespace => {
+        // A module that was not evaluated comes as a promise of its error.
+        if (namespace instanceof PromiseCtor) resolve(namespace as Promise<never>);
+        else resolve({ __proto__: null, namespace } as never); // with what the type says
+      },
+      reject,
+    });
+  });
+}
+
 /** The import attribute `type` in the options of import(), see https://tc39.es/ecma262/#sec-evaluate-import-call. */
 function typeIn(options: unknown): string | undefined {
   if (options === undefined) return undefined;

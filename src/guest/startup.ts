@@ -2,8 +2,9 @@
 
 import { Ev, Op } from '../isolate/ops/table.ts';
 import type { NeededExport } from '../protocol/needed-export.ts';
+import { ServiceId, TOOLS } from '../quotas/service-calls.ts';
 import { onEvent, op } from './bridge.ts';
-import { createBinding } from './env/binding-platform.ts';
+import { createBinding, platformOf } from './env/binding-platform.ts';
 import { createEnv, parseSetup } from './env/env.ts';
 import { serve } from './events/dispatch.ts';
 import { setProps } from './events/execution-context.ts';
@@ -20,6 +21,8 @@ import {
   hasObjects,
   setMainModule,
 } from './rpc/serve.ts';
+import { setTools } from './runs/run.ts';
+import { createTools } from './runs/tools.ts';
 import { leaveGlobalScope } from './scope.ts';
 import { setHostedUserAgent } from './web/navigator.ts';
 import { setDefaultBinaryType } from './websockets/web-socket.ts';
@@ -37,6 +40,7 @@ onEvent(Ev.Setup, (json: string) => {
   neededExports = setup.neededExports ?? [];
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);
   env = createEnv(setup, createBinding);
+  if (setup.run !== undefined) setTools(createTools(platformOf(ServiceId.Callback, TOOLS), setup.run.tools));
 });
 
 onMainModule(

@@ -1,6 +1,7 @@
 /** One tenant: its plan, its functions, its bindings, and the cell that its functions run in. */
 import type { AccountContext, ClientRow } from '../bindings/binding.js';
 import type { BindingClients } from '../bindings/registry.js';
+import { withoutCaller } from '../quotas/caller-context.js';
 import { EdgeError } from '../quotas/errors.js';
 import { accountWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -30,8 +31,13 @@ import {
   type ResolvedLoadOptions,
   resolveLoadOptions,
 } from './options/options.js';
+import { RunThreads } from './runs/run-threads.js';
+import { Sandbox, type SandboxOptions } from './runs/sandbox.js';
 import type { Tail } from './tails/tail.js';
 import { checkTailOptions, type TailOptions } from './tails/tail-filter.js';
+
+/** Runs of one account at once; more wait for a thread. Each takes a thread, and its memory. */
+const MAX_RUN_THREADS = 16;
 
 /** An account of a host, as `host.accounts()` lists it. */
 export interface AccountInfo {
@@ -61,6 +67,8 @@ export class Account {
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
   readonly #loads = new LoadTurns();
+  /** The threads of the runs of its sandboxes. */
+  #threads: RunThreads | undefined;
   /** Clients without a configuration, by their row: each access of the member gets the same one. */
   readonly #clients = new Map<string, object>();
   /** Set when it is removed or its host is closed. */
@@ -198,6 +206,27 @@ export class Account {
     const client = this.#host.bindings.client(row, this.#bindingContext(), config, this.#host.bodies);
     if (config === undefined) this.#clients.set(row.name, client);
     return client;
+  }
+
+  /**
+   * A sandbox for code that was just written, by a model or a customer: `await account.sandbox({ tools }).run(code)`. Each run has a realm of its own, in a
+   * process of the account, and reaches the tools and nothing else. It costs next to nothing to make one.
+   *
+   * @throws TypeError or RangeError for options that are not valid, EdgeError EDGE_LIMIT_EXCEEDED, EDGE_CLOSED, EDGE_ACCOUNT_REMOVED
+   */
+  sandbox(options: SandboxOptions = {}): Sandbox {
+    this.#check();
+    this.#threads ??= new RunThreads({
+      account: this.id,
+      cache: this.#host.cache,
+      max: MAX_RUN_THREADS,
+      memoryBytes: () => this.#limits.most.memoryBytes,
+      acquire: signal =>
+        withoutCaller(() => this.#host.gate.acquire(signal, this.id, () => this.#supervisor.acquire())),
+    });
+    const threads = this.#threads;
+    const account = { id: this.id, host: this.#host, limits: () => this.#limits, threads, check: () => this.#check() };
+    return new Sandbox(account, options);
   }
 
   /**
@@ -341,6 +370,7 @@ export class Account {
     // All at once, before another account of the same id begins.
     this.#ended = error;
     this.#functions.end(error);
+    this.#threads?.close(error);
     this.#host.tails.close();
     this.#host.releaseNames();
     if (error.code === 'EDGE_ACCOUNT_REMOVED') this.#supervisor.endAll('removed', '');

@@ -26,8 +26,11 @@ export function callGuest(guestFunction: GuestFunction, args: readonly unknown[]
 
 export type HostCall = (op: unknown, a: unknown, b: unknown, c: unknown, d: unknown) => OpResult;
 
-/** Makes the host function from the ops of the isolate; an op without an implementation is refused. */
-export function createHostCall(sets: readonly OpSet[]): HostCall {
+/**
+ * Makes the host function from the ops of the isolate; an op without an implementation is refused. `seal` gets a function after which every call fails: code of
+ * a realm that is over reaches nothing any more.
+ */
+export function createHostCall(sets: readonly OpSet[], seal: (end: () => void) => void = () => {}): HostCall {
   const table: OpFunction[] = new Array(Op.Count).fill(refuse);
   for (const set of sets) {
     for (const [op, implementation] of Object.entries(set)) table[Number(op)] = implementation;
@@ -36,6 +39,10 @@ export function createHostCall(sets: readonly OpSet[]): HostCall {
   table[Op.LastError] = () => lastError;
   Object.freeze(table);
   let isInside = false;
+  // As if a call was running that never ends: the check of nested calls then refuses each one, and costs nothing more.
+  seal(() => {
+    isInside = true;
+  });
 
   const hostCall: HostCall = (op, a, b, c, d) => {
     if (isInside) return FAILED;

@@ -16,6 +16,8 @@ export interface IsolateParts {
   readonly line: BackendLine | undefined;
   /** Undefined until the function loads. */
   readonly modules: ModuleGraph | undefined;
+  /** It is for runs, after which its realm is over. */
+  readonly isForRuns: boolean;
   /** Turns are waiting, or work is pending that may belong to any invocation. */
   readonly isBusy: boolean;
 }

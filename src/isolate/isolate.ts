@@ -43,10 +43,14 @@ export class Isolate implements IsolateParts, ChannelOwner {
   readonly #context = new IsolateContext(this, this.#invocations);
   #pendingImports = 0;
   #isLoading = false;
+  #isForRuns = false;
+  #seal: () => void = () => {};
   #onLoaded: ((answer: { handlers: readonly string[] } | { failure: ScriptFailure }) => void) | undefined;
   #onClosed: () => void = () => {};
   #warmUp: () => Promise<unknown> = async () => {};
   #warmedUp: Promise<unknown> = Promise.resolve();
+  /** The host asks for a new realm. Set in threads that can have one. */
+  onRenew: ((before: Isolate, exchange: Exchange) => Promise<void>) | undefined;
 
   /** Builds the realm; the function comes later, so a spare can wait warm. `platformOps` are the ops of the web platform. */
   constructor(watch: WatchBlock, platformOps: (context: OpContext) => readonly OpSet[]) {
@@ -58,27 +62,36 @@ export class Isolate implements IsolateParts, ChannelOwner {
       ask: object => this.channel?.signal(0, SignalKind.TimerDue, object),
     });
     this.#realm = createRealm(
-      createHostCall([
-        basicOps(this.#context),
-        loadingOps({
-          context: this.#context,
-          loaded: handlers => this.#onLoaded?.({ handlers }),
-          failed: failure => this.#onLoaded?.({ failure }),
-          modules: () => this.modules,
-          importing: work => {
-            this.#pendingImports++;
-            void work.then(() => {
-              this.#pendingImports--;
-            });
-          },
-        }),
-        exchangeOps(this.#invocations, this.#context),
-        this.timers.ops(this.#context, held),
-        ...platformOps(this.#context),
-      ]),
+      createHostCall(
+        [
+          basicOps(this.#context),
+          loadingOps({
+            context: this.#context,
+            loaded: handlers => this.#onLoaded?.({ handlers }),
+            failed: failure => this.#onLoaded?.({ failure }),
+            modules: () => this.modules,
+            importing: work => {
+              this.#pendingImports++;
+              void work.then(() => {
+                this.#pendingImports--;
+              });
+            },
+          }),
+          exchangeOps(this.#invocations, this.#context),
+          this.timers.ops(this.#context, held),
+          ...platformOps(this.#context),
+        ],
+        end => {
+          this.#seal = end;
+        },
+      ),
     );
     this.meter = new InvocationMeter(watch, this.#invocations);
     this.turns = new TurnQueue(this.#realm.enter, this.meter, held, this.#invocations.reportEnded);
+  }
+
+  get isForRuns(): boolean {
+    return this.#isForRuns;
   }
 
   /** Work is pending that may belong to any invocation. */
@@ -103,6 +116,35 @@ export class Isolate implements IsolateParts, ChannelOwner {
       },
     });
     this.line = line;
+  }
+
+  /** Takes the connection of an isolate that is over, see renew-realm.ts. */
+  succeed(before: Isolate): void {
+    const { channel } = before;
+    if (channel === undefined) throw new Error('An isolate without a connection has no successor');
+    before.#end();
+    this.#onClosed = before.#onClosed;
+    this.onRenew = before.onRenew;
+    this.channel = channel;
+    channel.handOver(this);
+  }
+
+  /** Nothing of the realm runs any more, and what it still holds reaches nothing. */
+  #end(): void {
+    this.#seal();
+    this.turns.end();
+    this.channel = undefined;
+    this.modules = undefined;
+  }
+
+  /** Why the realm cannot be given up yet; `undefined` when nothing of it can run any more. */
+  get leftover(): string | undefined {
+    if (!this.#isForRuns) return 'the isolate has a function';
+    if (!this.#invocations.isEmpty) return 'an invocation or a call is open';
+    if (this.#invocations.hasLeftWork) return 'a run has ended before its work did';
+    if (this.timers.size > 0) return `${this.timers.size} timers are set`;
+    if (this.isBusy || this.turns.isLeaving) return 'work is pending';
+    return undefined;
   }
 
   /** A promise of the guest was rejected without a handler. Both arguments are guest values and go back without being looked at. */
@@ -136,6 +178,11 @@ export class Isolate implements IsolateParts, ChannelOwner {
     if (kind === HostOpens.Warm) {
       this.#warmedUp = this.#warmUp().catch(() => {});
       this.#warmedUp.then(() => exchange.reply(200, '', true, null, true));
+      return;
+    }
+    if (kind === HostOpens.Renew) {
+      if (this.onRenew === undefined) exchange.fail('Not supported');
+      else void this.onRenew(this, exchange);
       return;
     }
     this.#invocations.open(exchange, kind, head, body, isComplete);
@@ -174,12 +221,18 @@ export class Isolate implements IsolateParts, ChannelOwner {
   // --- loading ---
 
   #load(exchange: Exchange, head: string, body: Buffer, isComplete: boolean): void {
-    if (this.#isLoading) {
+    const load: LoadHead = JSON.parse(head); // the host wrote it
+    // The next run of a session has other modules in the same realm.
+    const isNext = this.#isForRuns && load.run !== undefined;
+    if (this.#isLoading && !isNext) {
       exchange.fail('This isolate has its function already');
       return;
     }
     this.#isLoading = true;
-    const load: LoadHead = JSON.parse(head); // the host wrote it
+    if (load.run !== undefined) {
+      this.#isForRuns = true;
+      this.line = undefined;
+    }
     const answer = (value: LoadAnswer): void => {
       this.meter.endStartup(value.kind === 'loaded' ? value.startupTimeMs : 0);
       exchange.reply(200, JSON.stringify(value), true, null, true);

@@ -3,6 +3,7 @@
 import type { Exchange } from '../protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
 import { callGuest } from './bridge.js';
+import { parser } from './lazy-parser.js';
 import { LoadError } from './load-error.js';
 import type { InvocationMeter } from './metering/meter.js';
 import { threadCpuMs } from './metering/thread-clock.js';
@@ -49,8 +50,16 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       isScript: main.kind === 'script',
       objectIdleMs: load.objectIdleMs,
       holdsAnswers: request.holdsAnswers,
+      run: load.run,
     }),
   ]);
+  // The run evaluates them, in turns of its own.
+  if (load.run !== undefined) {
+    graph.mainOfRun = main.name;
+    // Here and not in the run, whose time it would take.
+    parser();
+    return { kind: 'loaded', handlers: [], startupTimeMs: 0 };
+  }
   try {
     await turns.run(0, await compiled(request, graph, main));
   } catch (error) {

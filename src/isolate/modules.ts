@@ -52,6 +52,10 @@ export class ModuleGraph {
     const bytes = this.#deployed.get(name)?.bytes;
     return bytes === undefined || bytes.length > maxBytes ? undefined : bytes.toString('utf8');
   });
+  /** The main module, where a run evaluates it. */
+  mainOfRun: string | undefined;
+  /** How its code returns something, where it ends in a value that it does not return. */
+  hintOfRun: string | undefined;
   readonly #search: SyntaxSearch;
   readonly #loader: vm.SyntheticModule;
   #rewritingMs = 0;
@@ -160,6 +164,8 @@ export class ModuleGraph {
 
   /** Links and evaluates a module for import(), on behalf of the invocation that called it. */
   async import(name: string, attributes: Attributes, importId: number, invocation: number): Promise<void> {
+    // Compiled in a turn of the run, which pays for it.
+    if (name === this.mainOfRun) await this.#turns.run(invocation, () => void this.#module(name, attributes));
     await this.#turns.run(invocation, await this.link(name, importId, invocation, attributes));
   }
 
@@ -250,14 +256,31 @@ export class ModuleGraph {
     }
   }
 
-  /** The first text that compiles of those that may run in place of the module's own. */
+  /** The code of a run: a module or the body of a function, with or without types. */
+  #compileRun(deployed: DeployedModule, source: string, options: vm.SourceTextModuleOptions): vm.SourceTextModule {
+    const prepared = parser().prepareRun(source);
+    if (prepared.kind === 'failed') {
+      const { name, message, line, column } = prepared.error;
+      const failure = { code: 'EDGE_SCRIPT_SYNTAX', name, message } as const;
+      throw failureAt(failure, deployed.name, { line, column }, this.places.original);
+    }
+    this.hintOfRun = prepared.hint;
+    return this.#compileText(deployed, prepared.text, options, prepared.prefix);
+  }
+
+  /**
+   * The first text that compiles of those that may run in place of the module's own.
+   *
+   * @param lead stands before the text, in its first line
+   */
   #compileText(
     { name, imports }: DeployedModule,
     source: string,
     options: vm.SourceTextModuleOptions,
+    lead = '',
   ): vm.SourceTextModule {
     const check = (): void => {
-      new vm.SourceTextModule(source, options);
+      new vm.SourceTextModule(lead + source, options);
     };
     const texts = rewriteImports({ source, name, loader: this.#loaderName, uses: imports, check });
     // Most modules have no import(): reading the thread's clock twice would take longer than there is to measure.
@@ -265,7 +288,8 @@ export class ModuleGraph {
     let failure: unknown;
     try {
       for (let text = next(); !text.done; text = next()) {
-        const { prefix, source: rewritten, edits } = text.value;
+        const { source: rewritten, edits } = text.value;
+        const prefix = text.value.prefix + lead;
         try {
           const module = new vm.SourceTextModule(behind(prefix, rewritten), {
             ...options,
@@ -280,7 +304,7 @@ export class ModuleGraph {
     } catch (error) {
       failure = error;
     }
-    throw compileFailure(failure, name, source, this.#search);
+    throw compileFailure(failure, name, lead + source, this.#search);
   }
 
   /** Measures the work of rewriting import(), which is not charged to the function. */
@@ -316,6 +340,7 @@ export class ModuleGraph {
         );
       }
       default:
+        if (name === this.mainOfRun) return this.#compileRun(deployed, text, options);
         return this.#compileText(deployed, text, options);
     }
   }

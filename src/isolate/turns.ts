@@ -53,6 +53,7 @@ export class TurnQueue {
   #head = 0;
   #isRunning = false;
   #isLeaving = false;
+  #isEnded = false;
   readonly #leave = (): void => {
     this.#isLeaving = false;
     this.#meter.leave();
@@ -118,7 +119,13 @@ export class TurnQueue {
     });
   }
 
+  /** No turn begins any more: the realm is over. To be called when none is running or waiting. */
+  end(): void {
+    this.#isEnded = true;
+  }
+
   #add(turn: Turn): void {
+    if (this.#isEnded) return;
     this.#turns.push(turn);
     if (this.#isRunning) return;
     this.#isRunning = true;

@@ -14,6 +14,7 @@ import { ownClockDescriptor, ownThreadId } from './metering/thread-clock.js';
 import { WatchBlock } from './metering/watch-block.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
+import { renewRealm } from './runs/renew-realm.js';
 import { takeOverStacks } from './stacks/stack-formatter.js';
 import { warmUp } from './warm-up.js';
 
@@ -42,7 +43,15 @@ export default function serve(lease: IsolateLease): Promise<never> {
   takeOverStacks();
   hardenThread();
   if (lease.guestBundle !== undefined) useBundle(lease.guestBundle);
-  isolate = new Isolate(watch, platformOps);
+  const make = (): Isolate => new Isolate(watch, platformOps);
+  isolate = make();
+  isolate.onRenew = async (before, exchange) => {
+    try {
+      isolate = await renewRealm(before, make, exchange);
+    } catch {
+      exchange.fail('The realm could not be renewed');
+    }
+  };
   const { connection } = lease;
   const transport =
     'fd' in connection
@@ -56,7 +65,7 @@ export default function serve(lease: IsolateLease): Promise<never> {
     () => exit(CLOSED_EXIT),
     () => warmUp(platformOps),
   );
-  const { onCollected } = isolate;
+  const onCollected = (): void => isolate?.onCollected();
   new IdleMemory({ sequence: () => watch.sequence, collect: collectGarbage, onCollected });
   return new Promise(() => {});
 }

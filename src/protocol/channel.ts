@@ -40,7 +40,7 @@ export interface ChannelOwner {
 export class Channel implements FrameSink, ExchangeCarrier {
   readonly writer = new FrameWriter();
   readonly #transport: Transport;
-  readonly #owner: ChannelOwner;
+  #owner: ChannelOwner;
   readonly #closedReason: string;
   readonly #held: HeldMemory;
   readonly #reader: GatedReader;
@@ -130,6 +130,11 @@ export class Channel implements FrameSink, ExchangeCarrier {
     this.#reader.assign(share);
     this.#held.assign(share);
     return true;
+  }
+
+  /** Exchanges and signals of the peer go to this owner from now on. */
+  handOver(owner: ChannelOwner): void {
+    this.#owner = owner;
   }
 
   find(id: number): Exchange | undefined {

@@ -27,6 +27,9 @@ export enum ServiceId {
   Experimental = 127,
 }
 
+/** The name of the binding by which runs call their tools. */
+export const TOOLS = 'tools';
+
 /** A number that came from the other end. */
 export function isServiceId(id: number): id is ServiceId {
   return id in ServiceId;

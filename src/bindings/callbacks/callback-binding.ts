@@ -4,7 +4,7 @@ import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, NamedBinding } from '../binding.js';
 import { UNTIMED } from '../bodies/given-bodies.js';
 import { CallbackGate } from './callback-gate.js';
-import { callbackService, callbacksOf } from './callback-service.js';
+import { type CallbackOwner, callbackService, callbacksOf } from './callback-service.js';
 import type { ApplicationCallbacks, CallbackOptions } from './types.js';
 import { CALL, MAX_VALUE_BYTES } from './wire.js';
 
@@ -13,7 +13,8 @@ interface CallbackHostOptions {
   readonly callbacks: CallbackOptions;
 }
 
-interface CallbackShare {
+/** The calls of all functions of a host. */
+export interface CallbackShare {
   readonly timeoutMs: number;
   readonly concurrency: number;
   /** The gates of the accounts that have open calls. */
@@ -34,21 +35,22 @@ export const callbackBinding: NamedBinding<ApplicationCallbacks, CallbackShare> 
     return { timeoutMs, concurrency, gates: new Map() };
   },
   guestConfig: config => [...callbacksOf(config).keys()],
-  open({ account, function: name, props, given = UNTIMED, shared: { timeoutMs, concurrency, gates } }, config) {
-    return callbackService(config, {
-      account,
-      function: name,
-      props,
-      timeoutMs,
-      given,
-      gate: () => {
-        const gate = gates.get(account) ?? new CallbackGate(account, concurrency);
-        gates.set(account, gate);
-        return gate;
-      },
-      left: gate => {
-        if (gate.isIdle) gates.delete(account);
-      },
-    });
+  open({ account, function: name, props, given = UNTIMED, shared }, config) {
+    const { timeoutMs } = shared;
+    return callbackService(config, { account, function: name, props, timeoutMs, given, ...gateOf(shared, account) });
   },
 };
+
+/** The gate that all calls of an account pass. */
+export function gateOf({ concurrency, gates }: CallbackShare, account: string): Pick<CallbackOwner, 'gate' | 'left'> {
+  return {
+    gate: () => {
+      const gate = gates.get(account) ?? new CallbackGate(account, concurrency);
+      gates.set(account, gate);
+      return gate;
+    },
+    left: gate => {
+      if (gate.isIdle) gates.delete(account);
+    },
+  };
+}

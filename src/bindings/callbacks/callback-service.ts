@@ -70,12 +70,21 @@ function isCallback(value: unknown): value is ApplicationCallback {
 
 export function callbackService(given: ApplicationCallbacks, owner: CallbackOwner): Service {
   const callbacks = callbacksOf(given);
+  return answering(name => callbacks.get(name), given, owner);
+}
+
+/** @param receiver the `this` of the functions */
+export function answering(
+  find: (name: string) => ApplicationCallback | undefined,
+  receiver: unknown,
+  owner: CallbackOwner,
+): Service {
   return async call => {
     const { method, args, body, work } = call;
     if (method !== CALL)
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Callbacks have no method ${JSON.stringify(method)}`);
     const { f, v, b, s } = checkCall(args);
-    const callback = callbacks.get(f);
+    const callback = find(f);
     if (callback === undefined)
       throw new TypeError(`The application has no callback ${JSON.stringify(f)} for the function`);
     const gate = owner.gate();
@@ -89,7 +98,7 @@ export function callbackService(given: ApplicationCallbacks, owner: CallbackOwne
       const { value } = await decodeInSlices(v, parts, work);
       const context = contextOf(owner, call, running.signal);
       // `this` is the object that was given, so that its functions may call each other.
-      const outcome = await running.wait(() => Reflect.apply(callback, given, [value, context]), call.signal, f);
+      const outcome = await running.wait(() => Reflect.apply(callback, receiver, [value, context]), call.signal, f);
       if (outcome.kind === 'threw') {
         parts.end();
         running.leave();

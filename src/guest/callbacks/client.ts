@@ -30,7 +30,7 @@ export function createCallbacks(platform: Platform, binding: string, names: unkn
         const message = `${binding}.${name}() takes one argument, it was called with ${args.length}: pass an object`;
         return promiseReject(new TypeErrorCtor(message));
       }
-      return call(platform, name, args[0]);
+      return callApplication(platform, name, args[0]);
     };
     defineProperty(callback, 'name', { __proto__: null, value: name, configurable: true } as PropertyDescriptor);
     defineProperty(callbacks, name, { __proto__: null, value: callback, enumerable: true } as PropertyDescriptor);
@@ -38,7 +38,8 @@ export function createCallbacks(platform: Platform, binding: string, names: unkn
   return objectFreeze(callbacks);
 }
 
-async function call(platform: Platform, name: string, argument: unknown): Promise<unknown> {
+/** Calls a function of the application. The argument and the result are copies. */
+export async function callApplication(platform: Platform, name: string, argument: unknown): Promise<unknown> {
   const encoded = encodeValue(argument);
   const lengths: number[] = [];
   for (let i = 0; i < encoded.bytes.length; i++) arrayPush(lengths, typedArrayLength(encoded.bytes[i]));

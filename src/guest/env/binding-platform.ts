@@ -30,7 +30,8 @@ export function createBinding(service: ServiceId, name: string, config: unknown)
   throw new ErrorCtor(`There are no bindings of service ${service} in this realm`);
 }
 
-function platformOf(service: ServiceId, name: string): ClientPlatform<ReadableStream, Blob> {
+/** The parts of this realm for the client of one binding. */
+export function platformOf(service: ServiceId, name: string): ClientPlatform<ReadableStream, Blob> {
   return {
     call: (method, args, body, lengthOf) => call(service, name, method, args, body, lengthOf),
     ReadableStream,

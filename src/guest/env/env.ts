@@ -1,5 +1,6 @@
 /** The configuration of a function, as its handlers see it. */
 
+import type { RunSetup } from '../../protocol/messages.ts';
 import type { NeededExport } from '../../protocol/needed-export.ts';
 import type { ServiceId } from '../../quotas/service-calls.ts';
 import { jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
@@ -22,6 +23,8 @@ export interface Setup {
   readonly objectIdleMs?: number;
   /** The host keeps answers of stateful objects back until what they have written is on disk. */
   readonly holdsAnswers?: boolean;
+  /** Only for runs. */
+  readonly run?: RunSetup;
 }
 
 /** Created once for each isolate and shared by all of its events, so it is frozen. */

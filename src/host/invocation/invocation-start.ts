@@ -32,7 +32,8 @@ export interface InvocationStart {
     | HostOpens.Tail
     | HostOpens.Rpc
     | HostOpens.SocketEvent
-    | HostOpens.Timer;
+    | HostOpens.Timer
+    | HostOpens.Run;
   readonly head: string;
   readonly isUtf8: boolean;
   readonly body: Uint8Array | string | null;
@@ -118,6 +119,7 @@ const LIKE_FETCH: ReadonlySet<HostOpens> = new Set([
   HostOpens.Rpc,
   HostOpens.SocketEvent,
   HostOpens.Timer,
+  HostOpens.Run,
 ]);
 
 /** The part of its event about the stateful object. */
@@ -129,6 +131,7 @@ export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'ob
 const RPC_REQUEST = { method: 'RPC', url: undefined } as const;
 const SOCKET_REQUEST = { method: 'WEBSOCKET', url: undefined } as const;
 const TIMER_REQUEST = { method: 'TIMER', url: undefined } as const;
+const RUN_REQUEST = { method: 'RUN', url: undefined } as const;
 const NO_REQUEST = { method: undefined, url: undefined } as const;
 
 /** Method and URL of the request, when it is one. Asked at the end of every invocation: the rest of the head is not looked at. */
@@ -136,6 +139,7 @@ export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEve
   if (kind === HostOpens.Rpc) return RPC_REQUEST;
   if (kind === HostOpens.SocketEvent) return SOCKET_REQUEST;
   if (kind === HostOpens.Timer) return TIMER_REQUEST;
+  if (kind === HostOpens.Run) return RUN_REQUEST;
   if (kind !== HostOpens.Fetch) return NO_REQUEST;
   const methodEnd = head.indexOf('\n');
   const urlEnd = head.indexOf('\n', methodEnd + 1);

@@ -109,7 +109,8 @@ async function transmit(
   }
 }
 
-async function receive(
+/** The value of an answer. @param objects what it refers to; without any, the answer may refer to nothing */
+export async function receive(
   context: InvocationContext,
   head: CallAnswer,
   body: ServiceBody | null,

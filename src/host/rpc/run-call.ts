@@ -19,7 +19,7 @@ const NO_COUNTER = { bytes: 0, add: () => {}, end: () => {} };
 
 /** A class, for the reason that `FetchStart` is one. Its body is the body of the call, once that begins. */
 export class StartOfCall implements InvocationStart {
-  readonly kind: HostOpens.Fetch | HostOpens.Rpc;
+  readonly kind: HostOpens.Fetch | HostOpens.Rpc | HostOpens.Run;
   readonly isUtf8: boolean;
   head = '';
   body: Uint8Array | null = null;
@@ -32,10 +32,10 @@ export class StartOfCall implements InvocationStart {
   path: readonly string[] | undefined;
   ownedBy: Peer | undefined;
 
-  constructor(kind: HostOpens.Fetch | HostOpens.Rpc) {
+  constructor(kind: HostOpens.Fetch | HostOpens.Rpc | HostOpens.Run) {
     this.kind = kind;
     // Heads of requests are Latin-1.
-    this.isUtf8 = kind === HostOpens.Rpc;
+    this.isUtf8 = kind !== HostOpens.Fetch;
   }
 
   static fetch(head: string, calls: CallChain | undefined, chain: FetchChain | undefined): StartOfCall {
@@ -43,6 +43,13 @@ export class StartOfCall implements InvocationStart {
     start.head = head;
     start.calls = calls;
     start.chain = chain;
+    return start;
+  }
+
+  /** @param head JSON of RunHead */
+  static ofRun(head: string): StartOfCall {
+    const start = new StartOfCall(HostOpens.Run);
+    start.head = head;
     return start;
   }
 

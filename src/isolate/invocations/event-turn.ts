@@ -22,6 +22,10 @@ export function eventTurn(
       if (isComplete) exchange.buffer(body);
       return [Ev.Rpc, exchange.id, head, isComplete ? body.length : BODY_STREAM];
     }
+    case HostOpens.Run: {
+      if (isComplete) exchange.buffer(body);
+      return [Ev.Run, exchange.id, head, isComplete ? body.length : BODY_STREAM];
+    }
     case HostOpens.Scheduled: {
       const at = head.indexOf('\n');
       return [Ev.Scheduled, exchange.id, head.slice(at + 1), Number(head.slice(0, at))];

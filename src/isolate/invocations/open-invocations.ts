@@ -53,6 +53,8 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   readonly #stalled: StalledInvocations;
   /** The invocation that the isolate is about to end for. */
   #ending = 0;
+  /** A run has ended before its work did, or was ended for a limit: something of it may come later. */
+  hasLeftWork = false;
 
   /** The guest has no more use for a call; or the answer of an invocation has been sent, or has failed. */
   readonly forget = (exchange: GuestExchange): void => {
@@ -96,6 +98,11 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
 
   has(invocation: number): boolean {
     return this.#invocations.has(invocation);
+  }
+
+  /** Whether nothing is open, neither an invocation nor a call. */
+  get isEmpty(): boolean {
+    return this.#invocations.size + this.#exchanges.size === 0;
   }
 
   /** An event has come: the guest gets it in a turn. */
@@ -301,6 +308,8 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   finish(id: number): void {
     const invocation = this.#invocations.get(id);
     if (invocation === undefined) return;
+    if (this.#parts.isForRuns && (!invocation.isHandled || invocation.isSpent || invocation.isPending))
+      this.hasLeftWork = true;
     this.#invocations.delete(id);
     this.#exchanges.delete(id);
     const calls = invocation.calls ?? NO_CALLS;

@@ -38,6 +38,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       if (bytes === undefined) throw new OpError('Error', 'There is no such module');
       return owner.context.leaveBytes(bytes);
     },
+    [Op.RunHint]: () => owner.modules()?.hintOfRun,
     [Op.CurrentInvocation]: () => owner.context.currentInvocation(),
     [Op.Import]: (referrer, specifier, importType) => {
       const from = checkedText(referrer, MAX_TEXT);
@@ -45,7 +46,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       const type = optionalText(importType, MAX_TEXT);
       const attributes = type === undefined ? {} : { type };
       const modules = owner.modules();
-      const name = modules?.find(wanted, from);
+      const name = wanted === '' ? modules?.mainOfRun : modules?.find(wanted, from);
       if (modules === undefined || name === undefined) {
         const hint = hintAboutMissing(wanted);
         throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment${hint}`);

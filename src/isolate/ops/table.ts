@@ -163,6 +163,9 @@ export enum Op {
   /** (text: JSON of TimerDue in bindings/objects/wire.ts): a timer of an object is due that has outlived its event. */
   TimerDue,
 
+  /** () => how the code of the run returns something; undefined unless it ends in a value that it does not return. */
+  RunHint,
+
   /** Always last: the number of ops. */
   Count,
 }
@@ -232,6 +235,8 @@ export enum Ev {
   TimerDue,
   /** (import id, name of an error, message): import() has failed before the evaluation of its module. */
   ImportFailed,
+  /** (invocation, JSON of RunHead, size of the input): the main module is evaluated, and its default export called. */
+  Run,
 }
 
 /** Flags of Op.TimerStart, to be added. */

@@ -44,6 +44,10 @@ export class Timers {
     this.#turns = turns;
   }
 
+  get size(): number {
+    return this.#timers.size;
+  }
+
   has(id: number): boolean {
     return this.#timers.has(id);
   }

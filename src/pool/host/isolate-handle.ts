@@ -23,7 +23,7 @@ import { CpuClaims } from './cell-usage/cpu-claims.js';
 import { ClosingInvocations } from './closing-invocations.js';
 import { deliverSignal, type InvocationPort } from './invocation-port.js';
 import { IsolateEnd } from './isolate-end.js';
-import { loadFunction, warmUp } from './isolate-load.js';
+import { loadFunction, renewRealm, warmUp } from './isolate-load.js';
 import { type LossReason, NOTHING_KNOWN } from './isolate-loss.js';
 import { IsolateSplices } from './isolate-splices.js';
 
@@ -195,6 +195,21 @@ export class IsolateHandle implements ChannelOwner {
       this.claims.started();
       this.#idle();
     });
+  }
+
+  /**
+   * Its run is over, and the next one gets a realm of its own. Resolves with false when the isolate is of no more use: something of the run may be left, or it
+   * is gone. To be called when nothing is open.
+   */
+  async renew(): Promise<boolean> {
+    if (this.isBusy || !this.takesNew) return false;
+    this.#isLoading = true;
+    try {
+      return await renewRealm(this.#channel);
+    } finally {
+      this.#isLoading = false;
+      this.#idle();
+    }
   }
 
   /** Delivers an event. A body that is not complete follows by `write` and `end` on the exchange that is answered. */

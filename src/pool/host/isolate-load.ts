@@ -19,6 +19,18 @@ export function warmUp(channel: Channel): Promise<void> {
   });
 }
 
+/** Resolves with true when the isolate has a new realm, and with false when it is of no more use. */
+export function renewRealm(channel: Channel): Promise<boolean> {
+  return new Promise(resolve => {
+    const listener = {
+      ...WITHOUT_BODIES,
+      onReply: (status: number) => resolve(status === 200),
+      onFail: () => resolve(false),
+    };
+    channel.open(HostOpens.Renew, '', true, null, true, listener);
+  });
+}
+
 /** Rejects with IsolateGone when the isolate has ended, once it is known why. */
 export function loadFunction(
   channel: Channel,

@@ -1,0 +1,401 @@
+/** One run: it takes a thread whose realm is new, gives it the code, and returns or ends it. */
+
+import type { FunctionServices } from '../../backend/calls/answer-call.js';
+import { putTogether } from '../../bindings/callbacks/call-body.js';
+import { encodeValue } from '../../bindings/callbacks/encode.js';
+import type { Service, ServiceBody } from '../../bindings/service.js';
+import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
+import { IsolateGone } from '../../pool/host/isolate-loss.js';
+import type { LoadHead, RunHead } from '../../protocol/messages.js';
+import { EdgeError, type EdgeErrorCode, errorCode } from '../../quotas/errors.js';
+import { guarded } from '../../quotas/guarded.js';
+import { ServiceId, TOOLS } from '../../quotas/service-calls.js';
+import { scanModules } from '../deploy/scan-modules.js';
+import type { InvocationOutcome, LogEvent } from '../events.js';
+import { refusalOf } from '../invocation/failures/admission-refusal.js';
+import type { InvocationTarget } from '../invocation/function-runner.js';
+import { Invocation } from '../invocation/invocation.js';
+import type { InvocationContext } from '../invocation/invocation-context.js';
+import { LogBudget } from '../invocation/reports/log-budget.js';
+import { rounded } from '../invocation/reports/rounded.js';
+import { receive } from '../rpc/application-rpc.js';
+import { checkAnswer } from '../rpc/call-heads.js';
+import type { CalleeAnswer } from '../rpc/call-sink.js';
+import { run as runCall, StartOfCall } from '../rpc/run-call.js';
+import { type RunLimits, runLimitError } from './run-limits.js';
+import type { RunThread } from './run-threads.js';
+import { report, TOOL_ROW, type ToolCalls } from './tool-calls.js';
+import type { RunError, RunLog, RunOptions, RunResult, RunUsage } from './types.js';
+
+/** The file that the code is, in stacks. */
+const FILE = 'run.js';
+/** A thread that does not end a run in this time is inside a turn, and is ended itself. */
+const END_WITHIN_MS = 100;
+/** A cell that does not answer at all is given up. */
+const LOAD_WALL_MS = 30_000;
+/** Each line is an object of the application's, however short it is. */
+const MAX_LINES = 10_000;
+
+/** Where a run gets its thread, and where it leaves it. */
+export interface RunPlace {
+  take(signal: AbortSignal): Promise<RunThread>;
+  /** `isClean`: nothing but an answer or an exception has ended the run. */
+  give(thread: RunThread, isClean: boolean): void;
+  end(thread: RunThread): void;
+}
+
+export interface RunParts {
+  /** The context that all runs of the sandbox share. It has no services. */
+  readonly context: InvocationContext;
+  readonly limits: RunLimits;
+  readonly place: RunPlace;
+  /** The services that refuse every call: there is no network. */
+  readonly refused: FunctionServices;
+  readonly toolNames: readonly string[];
+  /** The calls of one run. */
+  toolCalls(options: RunOptions): ToolCalls;
+}
+
+/** How it went, as its invocation reports it. */
+interface Finished {
+  readonly outcome: InvocationOutcome;
+  readonly id: string;
+  readonly usage: RunUsage;
+}
+
+/** @throws TypeError or RangeError for an input that cannot be copied */
+export function encodedInput(input: unknown): { readonly head: string; readonly body: ServiceBody | null } {
+  const { json, bytes, stream } = encodeValue(input, 'The input of run()');
+  const sequences = [Buffer.from(JSON.stringify(json)), ...bytes];
+  const b = sequences.map(({ byteLength }) => byteLength);
+  const head: RunHead = { b, ...(stream !== undefined && { s: true }) };
+  return { head: JSON.stringify(head), body: putTogether(sequences, stream, () => {}) };
+}
+
+/** Runs the code. Never rejects. */
+export async function runOnce(
+  parts: RunParts,
+  code: string,
+  input: ReturnType<typeof encodedInput>,
+  options: RunOptions,
+): Promise<RunResult> {
+  const run = new Run(parts, options);
+  return await run.result(code, input);
+}
+
+class Run {
+  readonly #parts: RunParts;
+  readonly #options: RunOptions;
+  readonly #tools: ToolCalls;
+  readonly #logs: RunLog[] = [];
+  readonly #logBudget: LogBudget;
+  readonly #startedMs = performance.now();
+  /** Fires when the caller's signal does, and never else. */
+  readonly #aborting = new AbortController();
+  #invocation: Invocation | undefined;
+  #finished: Finished | undefined;
+  #onFinished: () => void = () => {};
+
+  constructor(parts: RunParts, options: RunOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#tools = parts.toolCalls(options);
+    this.#logBudget = new LogBudget(parts.limits.own.logBytes);
+  }
+
+  async result(code: string, input: ReturnType<typeof encodedInput>): Promise<RunResult> {
+    const { signal } = this.#options;
+    const onAbort = guarded((): void => this.#abort(signal?.reason));
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      if (signal?.aborted === true) onAbort();
+      const { value, hint } = await this.#run(code, input);
+      return { status: 'ok', value, ...(hint !== undefined && { hint }), ...this.#record() };
+    } catch (error) {
+      return this.#failure(error);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      this.#tools.over();
+    }
+  }
+
+  async #run(
+    code: string,
+    input: ReturnType<typeof encodedInput>,
+  ): Promise<{ readonly value: unknown; readonly hint: string | undefined }> {
+    const { context, limits, place } = this.#parts;
+    const source = Buffer.from(code);
+    const { sourceBytes } = limits.own;
+    if (source.length > sourceBytes) throw runLimitError(this.#subject, 'sourceBytes', source.length, sourceBytes);
+    this.#aborting.signal.throwIfAborted();
+    const decision = await context.admit('fail-closed', undefined);
+    if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
+    const modules = await scanModules(
+      { modules: [{ name: FILE, kind: 'esm', bytes: source.length }], body: source },
+      context.share,
+    );
+    const thread = await this.#loaded(this.#head(modules), source);
+    let isClean = false;
+    try {
+      this.#aborting.signal.throwIfAborted();
+      const outcome = await this.#call(thread, input);
+      isClean = this.#finished?.outcome === 'ok' || this.#finished?.outcome === 'exception';
+      return outcome;
+    } catch (error) {
+      isClean = this.#finished?.outcome === 'exception' && errorCode(error) === 'EDGE_HANDLER_THREW';
+      throw error;
+    } finally {
+      place.give(thread, isClean);
+    }
+  }
+
+  /** A thread whose realm has the code, which has not been evaluated. A thread that was lost meanwhile is replaced, once. */
+  async #loaded(head: LoadHead, source: Uint8Array): Promise<RunThread> {
+    const { place } = this.#parts;
+    for (let tries = 0; ; tries++) {
+      const thread = await place.take(this.#aborting.signal);
+      const timer = setTimeout(
+        guarded(() => thread.isolate.end()),
+        LOAD_WALL_MS,
+      );
+      try {
+        await thread.isolate.load(head, source);
+        return thread;
+      } catch (error) {
+        place.give(thread, false);
+        if (!(error instanceof IsolateGone)) throw error;
+        if (tries > 0)
+          throw new EdgeError('EDGE_ISOLATE_LOST', `Cannot ${this.#subject}: its isolate ended (${error.reason})`);
+      } finally {
+        clearTimeout(timer);
+      }
+    }
+  }
+
+  async #call(
+    thread: RunThread,
+    input: ReturnType<typeof encodedInput>,
+  ): Promise<{ readonly value: unknown; readonly hint: string | undefined }> {
+    const finished = new Promise<void>(resolve => {
+      this.#onFinished = resolve;
+    });
+    const context = this.#context();
+    const begin = (isolate: IsolateHandle, ...[start, sink]: Parameters<InvocationTarget['runNow']>): Invocation => {
+      context.share.checkInvocation();
+      this.#invocation = new Invocation(context, isolate, start, sink);
+      return this.#invocation;
+    };
+    const target: InvocationTarget = {
+      context,
+      runNow: (start, sink) => begin(thread.isolate, start, sink),
+      run: async (start, sink) => begin(thread.isolate, start, sink),
+    };
+    let answer: CalleeAnswer;
+    try {
+      answer = await runCall(target, StartOfCall.ofRun(input.head), input.body, undefined);
+      return await this.#value(context, answer);
+    } catch (error) {
+      this.#endSoon(thread);
+      throw error;
+    } finally {
+      if (this.#invocation !== undefined) await finished;
+    }
+  }
+
+  async #value(
+    context: InvocationContext,
+    { head, body }: CalleeAnswer,
+  ): Promise<{ readonly value: unknown; readonly hint: string | undefined }> {
+    const form = checkAnswer(head);
+    const { resultBytes } = this.#parts.limits.own;
+    const exceeded = (bytes: number): EdgeError => runLimitError(this.#subject, 'resultBytes', bytes, resultBytes);
+    const declared = ('b' in form ? (form.b ?? []) : []).reduce((sum, length) => sum + length, 0);
+    if (declared > resultBytes) throw exceeded(declared);
+    const bounded = body === null ? null : boundedBody(body, resultBytes, exceeded);
+    const value = await receive(context, form, bounded, [], 'run', context.share);
+    return { value, hint: value === undefined ? hintIn(head) : undefined };
+  }
+
+  /** The isolate ends with a run that it does not end itself. */
+  #endSoon(thread: RunThread): void {
+    const invocation = this.#invocation;
+    if (invocation === undefined || this.#finished !== undefined) return;
+    invocation.close();
+    const timer = setTimeout(
+      guarded(() => this.#parts.place.end(thread)),
+      END_WITHIN_MS,
+    );
+    const before = this.#onFinished;
+    this.#onFinished = () => {
+      clearTimeout(timer);
+      before();
+    };
+  }
+
+  #abort(reason: unknown): void {
+    const error = new EdgeError('EDGE_CANCELED', 'The run was aborted by its signal', { cause: reason });
+    this.#aborting.abort(error);
+    this.#invocation?.end(error, 'canceled');
+  }
+
+  get #subject(): string {
+    const { account, function: name } = this.#parts.context;
+    return `finish the run of sandbox "${name}" of account "${account}"`;
+  }
+
+  #head(modules: LoadHead['modules']): LoadHead {
+    const { context, toolNames } = this.#parts;
+    const { cpuMs, memoryBytes, startupMs } = context.limits;
+    const ms = Number.isFinite(cpuMs.fetch) ? cpuMs.fetch : null;
+    return {
+      name: context.function,
+      modules,
+      env: {},
+      bindings: [],
+      flags: [],
+      limits: {
+        startupMs,
+        memoryBytes,
+        cpuOverrunMs: 0,
+        cpuBalanceMs: 0,
+        cpuMs: { fetch: ms, scheduled: ms, queue: ms, alarm: ms, tail: ms },
+      },
+      run: { tools: toolNames },
+    };
+  }
+
+  /** The context of the sandbox, with the services, the record and the report of this run. */
+  #context(): InvocationContext {
+    const { context, refused } = this.#parts;
+    const services = new Map(refused);
+    services.set(ServiceId.Callback, {
+      definition: TOOL_ROW,
+      services: new Map<string, Service>([[TOOLS, this.#tools.service]]),
+    });
+    return {
+      ...context,
+      services,
+      emitLog: event => this.#log(event),
+      onFinished: (outcome, used, event, trace) => {
+        const { cpuMs, wallMs, peakBytes: memoryBytes, accounting } = used;
+        const egressBytes = (accounting?.egressSentBytes ?? 0) + (accounting?.egressReceivedBytes ?? 0);
+        const id = this.#invocation?.invocation ?? '';
+        this.#finished = { outcome, id, usage: { cpuMs, wallMs, memoryBytes, egressBytes } };
+        context.onFinished(outcome, used, event, trace);
+        this.#onFinished();
+      },
+    };
+  }
+
+  #log(event: LogEvent): void {
+    const wasTruncated = this.#logBudget.isTruncated;
+    if (wasTruncated || this.#logs.length >= MAX_LINES) return;
+    const message = this.#logBudget.admit(event.message);
+    if (message !== null) this.#line({ ...event, message });
+    if (!this.#logBudget.isTruncated) return;
+    const { logBytes } = this.#parts.limits.own;
+    const text = `Log truncated: limit logBytes is ${logBytes} (option limits.logBytes of sandbox())`;
+    this.#line({ ...event, level: 'warn', message: text });
+  }
+
+  #line(event: LogEvent): void {
+    const { level, message, time } = event;
+    const line: RunLog = { level, message, time };
+    this.#logs.push(line);
+    this.#parts.context.emitLog(event);
+    report(this.#options.onLog, line);
+  }
+
+  #record(): Pick<RunResult, 'id' | 'logs' | 'calls' | 'usage'> {
+    this.#tools.over();
+    const wallMs = rounded(performance.now() - this.#startedMs);
+    const { id = '', usage = { cpuMs: 0, wallMs, memoryBytes: 0, egressBytes: 0 } } = this.#finished ?? {};
+    return { id, logs: this.#logs, calls: this.#tools.calls, usage };
+  }
+
+  #failure(thrown: unknown): RunResult {
+    const { aborted, reason } = this.#aborting.signal;
+    const error = toEdgeError(aborted ? reason : thrown);
+    const { exceeded } = this.#tools;
+    // The code has failed because of a call that it could not make.
+    const cause = exceeded !== undefined && messageIn(error) === exceeded.message ? exceeded : error;
+    const status = aborted ? 'aborted' : LIMITS.has(cause.code) ? 'limit' : 'failed';
+    return { status, error: runError(cause, this.#subject), ...this.#record() };
+  }
+}
+
+/** The codes of limits. */
+const LIMITS: ReadonlySet<EdgeErrorCode> = new Set([
+  'EDGE_CPU_LIMIT',
+  'EDGE_MEMORY_LIMIT',
+  'EDGE_WALL_TIME_LIMIT',
+  'EDGE_LIMIT_EXCEEDED',
+]);
+
+/** Where the code does not parse, at the end of the message. */
+const PLACE = /^(.*) \((run\.js:\d+:\d+)\)$/s;
+
+/** An exception of the code is the cause. Every other error has no place in the code, and is about the run. */
+function runError(error: EdgeError, subject: string): RunError {
+  const { code, cause } = error;
+  if (code !== 'EDGE_HANDLER_THREW' || !(cause instanceof Error)) {
+    const message = messageOf(error, subject);
+    return { name: error.name, message, code, stack: `${error.name}: ${message}` };
+  }
+  const { name, message, stack = '' } = cause;
+  const [, text, place] = name === 'SyntaxError' ? (PLACE.exec(message) ?? []) : [];
+  if (text === undefined || stack.includes('\n    at ')) return { name, message, code, stack };
+  return { name, message, code: 'EDGE_SCRIPT_SYNTAX', stack: `${name}: ${text}\n    at ${place}` };
+}
+
+/** The errors of functions say what they are about in the words of functions. */
+function messageOf({ code, message, limit }: EdgeError, subject: string): string {
+  if (code === 'EDGE_HANDLER_STALLED')
+    return `Cannot ${subject}: it waits for a promise, and no timer, call or other work is pending that could settle it`;
+  if (limit === undefined || code === 'EDGE_LIMIT_EXCEEDED') return message;
+  const about = message.slice(message.indexOf(': ') + 2);
+  return `Cannot ${subject}: ${about.replace(/ \(plan .*$/, ` (option limits.${limit.name} of sandbox())`)}`;
+}
+
+function messageIn({ cause, message }: EdgeError): string {
+  return cause instanceof Error ? cause.message : message;
+}
+
+function toEdgeError(error: unknown): EdgeError {
+  if (error instanceof EdgeError) return error;
+  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
+  const cause = new Error(message);
+  cause.name = name;
+  cause.stack = `${name}: ${message}`;
+  return new EdgeError('EDGE_HANDLER_THREW', message, { cause });
+}
+
+/** The isolate has written it. */
+const MAX_HINT_CHARACTERS = 500;
+
+function hintIn(head: string): string | undefined {
+  const parsed: unknown = JSON.parse(head); // checked to be JSON
+  const hint = typeof parsed === 'object' && parsed !== null && 'h' in parsed ? parsed.h : undefined;
+  return typeof hint === 'string' ? hint.slice(0, MAX_HINT_CHARACTERS) : undefined;
+}
+
+function boundedBody(body: ServiceBody, most: number, exceeded: (bytes: number) => Error): ServiceBody {
+  if (body instanceof Uint8Array) {
+    if (body.byteLength > most) throw exceeded(body.byteLength);
+    return body;
+  }
+  return boundedChunks(body, most, exceeded);
+}
+
+async function* boundedChunks(
+  body: AsyncIterable<Uint8Array>,
+  most: number,
+  exceeded: (bytes: number) => Error,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.byteLength;
+    if (bytes > most) throw exceeded(bytes);
+    yield chunk;
+  }
+}

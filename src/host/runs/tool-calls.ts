@@ -1,0 +1,159 @@
+/** The calls of one run: each is counted, approved and recorded here, outside of the cell. */
+
+import type { ClientBodies } from '../../bindings/bodies/given-bodies.js';
+import { type CallbackShare, callbackBinding, gateOf } from '../../bindings/callbacks/callback-binding.js';
+import { answering } from '../../bindings/callbacks/callback-service.js';
+import type { ApplicationCallback, CallbackContext } from '../../bindings/callbacks/types.js';
+import type { Service } from '../../bindings/service.js';
+import { EdgeError } from '../../quotas/errors.js';
+import { rethrowOutside } from '../../quotas/guarded.js';
+import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import { describe, isObject } from '../../quotas/schema/describe.js';
+import { rounded } from '../invocation/reports/rounded.js';
+import { type RunLimits, runLimitError } from './run-limits.js';
+import type { ToolSet } from './tools/tool-set.js';
+import type { Approval, PendingCall, RunCall } from './types.js';
+
+export interface ToolCallsOptions {
+  readonly account: string;
+  /** The name of the sandbox. */
+  readonly name: string;
+  readonly tools: ToolSet;
+  readonly limits: RunLimits['own'];
+  readonly approve: ((call: PendingCall) => Approval | Promise<Approval>) | undefined;
+  readonly onCall: ((call: RunCall) => void) | undefined;
+  readonly share: CallbackShare;
+  readonly given: ClientBodies;
+}
+
+export class ToolCalls {
+  readonly service: Service;
+  readonly #options: ToolCallsOptions;
+  readonly #calls: RunCall[] = [];
+  readonly #open = new Map<string, (status: 'abandoned') => void>();
+  readonly #startedMs = performance.now();
+  #count = 0;
+  #exceeded: EdgeError | undefined;
+  #isOver = false;
+
+  constructor(options: ToolCallsOptions) {
+    this.#options = options;
+    const { account, name, share, given, limits } = options;
+    const find =
+      (tool: string): ApplicationCallback =>
+      (input, context) =>
+        this.#call(tool, input, context);
+    this.service = answering(find, undefined, {
+      account,
+      function: name,
+      props: {},
+      // The run ends before.
+      timeoutMs: Math.min(limits.wallMs, MAX_TIMER_MS),
+      given,
+      ...gateOf(share, account),
+    });
+  }
+
+  /** Those that are over, in the order in which they have ended. */
+  get calls(): readonly RunCall[] {
+    return this.#calls;
+  }
+
+  /** The error of the first call that was one too many. */
+  get exceeded(): EdgeError | undefined {
+    return this.#exceeded;
+  }
+
+  /** The run is over: its open calls are abandoned. */
+  over(): void {
+    this.#isOver = true;
+    for (const end of [...this.#open.values()]) end('abandoned');
+  }
+
+  async #call(tool: string, input: unknown, { invocation: parent, signal }: CallbackContext): Promise<unknown> {
+    const { limits, tools } = this.#options;
+    this.#check('calls', this.#count + 1, limits.calls, tool);
+    this.#check('callsInFlight', this.#open.size + 1, limits.callsInFlight, tool);
+    const id = `${parent}-${++this.#count}`;
+    const end = this.#begin(id, parent, tool);
+    let isDenied = false;
+    const before = async (valid: unknown): Promise<void> => {
+      const reason = await this.#denial({ id, parent, tool, input: valid });
+      isDenied = reason !== undefined;
+      if (reason !== undefined) throw new Error(reason);
+      // The run may have ended while somebody thought about it.
+      signal.throwIfAborted();
+    };
+    try {
+      const output = await tools.call(tool, input, { signal, callId: id, before });
+      end('ok');
+      return output;
+    } catch (error) {
+      end(isDenied ? 'denied' : 'failed', error);
+      throw error;
+    }
+  }
+
+  #check(name: 'calls' | 'callsInFlight', figure: number, allowed: number, tool: string): void {
+    if (figure <= allowed) return;
+    const error = runLimitError(`call ${tool}()`, name, figure, allowed);
+    this.#exceeded ??= error;
+    throw error;
+  }
+
+  #begin(id: string, parent: string, tool: string): (status: RunCall['status'], error?: unknown) => void {
+    const beganMs = performance.now();
+    const end = (status: RunCall['status'], error?: unknown): void => {
+      if (!this.#open.delete(id)) return;
+      const call: RunCall = {
+        id,
+        parent,
+        tool,
+        status,
+        startMs: rounded(beganMs - this.#startedMs),
+        durationMs: rounded(performance.now() - beganMs),
+        ...(error !== undefined && { error: nameAndMessage(error) }),
+      };
+      this.#calls.push(call);
+      report(this.#options.onCall, call);
+    };
+    if (!this.#isOver) this.#open.set(id, end);
+    return end;
+  }
+
+  /** Why the call may not be made; undefined when it may. */
+  async #denial(call: PendingCall): Promise<string | undefined> {
+    const { approve } = this.#options;
+    if (approve === undefined) return undefined;
+    const answer: unknown = await approve(call);
+    if (answer === 'allow') return undefined;
+    if (answer === 'deny') return `The call of ${call.tool}() was not approved`;
+    if (isObject(answer) && typeof answer.deny === 'string') return answer.deny;
+    throw new EdgeError(
+      'EDGE_OPTION_FAILED',
+      `Option approve of sandbox() answers ${describe(answer)}, expected 'allow', 'deny' or { deny: reason }`,
+    );
+  }
+}
+
+/** The row whose calls these are, for their accounting. */
+export const TOOL_ROW = callbackBinding;
+
+/** Gives something to a function of the application, whose exceptions are its own. */
+export function report<T>(listener: ((value: T) => void) | undefined, value: T): void {
+  if (listener === undefined) return;
+  try {
+    listener(value);
+  } catch (error) {
+    rethrowOutside(error);
+  }
+}
+
+function nameAndMessage(error: unknown): { readonly name: string; readonly message: string } {
+  try {
+    if (error instanceof Error) return { name: `${error.name}`, message: `${error.message}` };
+    return { name: 'Error', message: `${error}` };
+  } catch {
+    return { name: 'Error', message: 'The tool threw a value that cannot be converted to a string' };
+  }
+}
