@@ -107,6 +107,7 @@ export type {
   SandboxLimits,
 } from './host/runs/types.js';
 export type { HostS3 } from './host/s3-endpoint.js';
+export type { Tool, ToolContext, ToolJsonSchema, ToolSchema, Tools, ToolsOf } from './host/runs/tools/tool-types.js';
 export type { Tail } from './host/tails/tail.js';
 export type { TailFilter, TailOptions } from './host/tails/tail-filter.js';
 export type { MetricsOptions } from './host/usage/host-metrics.js';

@@ -214,7 +214,7 @@ export class Account {
    *
    * @throws TypeError or RangeError for options that are not valid, EdgeError EDGE_LIMIT_EXCEEDED, EDGE_CLOSED, EDGE_ACCOUNT_REMOVED
    */
-  sandbox(options: SandboxOptions = {}): Sandbox {
+  sandbox<const Inputs>(options: SandboxOptions<Inputs> = {}): Sandbox {
     this.#check();
     this.#threads ??= new RunThreads({
       account: this.id,
@@ -226,7 +226,8 @@ export class Account {
     });
     const threads = this.#threads;
     const account = { id: this.id, host: this.#host, limits: () => this.#limits, threads, check: () => this.#check() };
-    return new Sandbox(account, options);
+    // Each is a tool or a namespace, which TypeScript does not see while the types of their inputs are open.
+    return new Sandbox(account, options as ConstructorParameters<typeof Sandbox>[1]);
   }
 
   /**

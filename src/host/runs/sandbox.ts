@@ -26,14 +26,14 @@ import type { RunThreads } from './run-threads.js';
 import { SandboxSession, type SessionOptions } from './session.js';
 import { ToolCalls } from './tool-calls.js';
 import { compileTools, type ToolSet } from './tools/tool-set.js';
-import type { Tools } from './tools/tool-types.js';
+import type { Tools, ToolsOf } from './tools/tool-types.js';
 import type { Approval, PendingCall, RunOptions, RunResult, SandboxLimits } from './types.js';
 
-export interface SandboxOptions {
+export interface SandboxOptions<Inputs = unknown> {
   /** Names its runs in events, logs, usage and errors, where functions have their names. @default 'sandbox' */
   readonly name?: string;
   /** Functions that the code may call as `tools.name(input)`, and namespaces of them. @default none */
-  readonly tools?: Tools;
+  readonly tools?: ToolsOf<Inputs>;
   readonly limits?: SandboxLimits;
   /** Decides about each call of a tool before it is made, when its input is valid. Its time is wall time of the run. @default all are made */
   readonly approve?: (call: PendingCall) => Approval | Promise<Approval>;
@@ -49,7 +49,10 @@ export interface SandboxAccount {
   readonly check: () => void;
 }
 
-const OPTIONS: Schema<SandboxOptions> = objectOf<SandboxOptions>({
+/** The same without the types of single tools. */
+type AnyOptions = Omit<SandboxOptions, 'tools'> & { readonly tools?: Tools };
+
+const OPTIONS: Schema<AnyOptions> = objectOf<AnyOptions>({
   'name?': NAME,
   'tools?': record(anything()) as Schema<Tools>, // compileTools() checks them
   'limits?': SANDBOX_LIMITS,
@@ -73,7 +76,7 @@ const SESSION = objectOf<SessionOptions & { readonly name: string }>({
 export class Sandbox {
   readonly name: string;
   readonly #account: SandboxAccount;
-  readonly #options: SandboxOptions;
+  readonly #options: AnyOptions;
   readonly #tools: ToolSet;
   readonly #stats = new FunctionStats();
   readonly #sessions = new Map<string, SandboxSession>();
@@ -81,7 +84,7 @@ export class Sandbox {
   #parts: { readonly of: AccountLimits; readonly parts: RunParts } | undefined;
 
   /** Sandboxes are made by `account.sandbox(options)`. @throws TypeError or RangeError for options that are not valid */
-  constructor(account: SandboxAccount, options: SandboxOptions = {}) {
+  constructor(account: SandboxAccount, options: AnyOptions = {}) {
     checkOptions('sandbox()', options, OPTIONS);
     this.#account = account;
     this.#options = givenOf(options);
@@ -104,7 +107,7 @@ export class Sandbox {
   /**
    * Runs code in a fresh realm: the body of a function that has `tools`, `input` and `env`, or an ES module whose default export is called with
    * `{ tools, input, env }`; JavaScript or TypeScript. The result has a copy of the returned value. It never rejects because of the code: the `status` of the
-   * result says what has become of it.
+   * result says how it has ended.
    *
    * Rejects with TypeError or RangeError for the caller's own mistakes: options that are not valid, code that is no text, an input that cannot be copied.
    */

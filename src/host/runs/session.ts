@@ -6,7 +6,7 @@ import type { RunThread, RunThreads } from './run-threads.js';
 import type { RunOptions, RunResult } from './types.js';
 
 export interface SessionOptions {
-  /** A session without a run for this long loses its realm. 1 or more; `Infinity`: after `idleMs` of the host, as a function. @default 300,000 */
+  /** A session without a run for this long loses its realm. 1 or more; `Infinity`: after `idleMs` of the host. @default 300,000 */
   readonly idleMs?: number;
 }
 
