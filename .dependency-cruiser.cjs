@@ -23,7 +23,7 @@ const LAYERS = [
 const GUEST_MAY_IMPORT = [
   '^src/guest/',
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
-  '^src/(bindings/client-platform|protocol/needed-export)[.]ts$',
+  '^src/(bindings/client-platform|protocol/(needed-export|run-setup))[.]ts$',
   '^src/quotas/service-calls[.]ts$',
   '^src/bindings/[^/]+/(client|client/client|types|wire|socket-wire|storage-wire|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill)/',

@@ -95,6 +95,7 @@ export {
 export type { FunctionRpc, RpcOptions } from './host/rpc/application-rpc.js';
 export type { Sandbox, SandboxOptions } from './host/runs/sandbox.js';
 export type { SandboxSession, SessionOptions, SessionResult } from './host/runs/session.js';
+export type { Tool, ToolContext, ToolJsonSchema, ToolSchema, Tools, ToolsOf } from './host/runs/tools/tool-types.js';
 export type {
   Approval,
   PendingCall,
@@ -107,7 +108,6 @@ export type {
   SandboxLimits,
 } from './host/runs/types.js';
 export type { HostS3 } from './host/s3-endpoint.js';
-export type { Tool, ToolContext, ToolJsonSchema, ToolSchema, Tools, ToolsOf } from './host/runs/tools/tool-types.js';
 export type { Tail } from './host/tails/tail.js';
 export type { TailFilter, TailOptions } from './host/tails/tail-filter.js';
 export type { MetricsOptions } from './host/usage/host-metrics.js';

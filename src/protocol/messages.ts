@@ -2,6 +2,7 @@
 
 import type { ServiceId } from '../quotas/service-calls.js';
 import type { NeededExport } from './needed-export.js';
+import type { RunSetup } from './run-setup.js';
 
 /** Kinds of an exchange that the host opens. */
 export enum HostOpens {
@@ -27,7 +28,7 @@ export enum HostOpens {
   SocketEvent = 9,
   /** A timer of a stateful object that has outlived its event. Only behind the head of an ObjectEvent; its own head is empty. */
   Timer = 10,
-  /** Head: JSON of RunHead. Body: the input. To an isolate whose LoadHead has `run`. Answered like a call, with JSON of CallAnswer, and a value. */
+  /** Head: JSON of BodyForm. Body: the input. To an isolate whose LoadHead has `run`. Answered like a call, with JSON of CallAnswer, and a value. */
   Run = 11,
   /**
    * To an isolate that has nothing open: it drops its realm and takes a new one, for the next LoadHead. Answered with the status 200, or with 409 and the
@@ -156,17 +157,6 @@ export interface LoadHead {
   readonly objectIdleMs?: number;
   /** Only for runs (HostOpens.Run), which evaluate the modules: their time is the run's. Services are called over the connection to the host. */
   readonly run?: RunSetup;
-}
-
-export interface RunSetup {
-  /** The names of the tools, with their namespaces: `crm.find`. */
-  readonly tools: readonly string[];
-}
-
-/** The input of a run: the bounds of a value in the body, as in a call. */
-export interface RunHead {
-  readonly b?: readonly number[];
-  readonly s?: boolean;
 }
 
 /** A name in the environment of the function whose calls go to a service. The target of the binding is known to the host alone. */

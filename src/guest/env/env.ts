@@ -1,7 +1,7 @@
 /** The configuration of a function, as its handlers see it. */
 
-import type { RunSetup } from '../../protocol/messages.ts';
 import type { NeededExport } from '../../protocol/needed-export.ts';
+import type { RunSetup } from '../../protocol/run-setup.ts';
 import type { ServiceId } from '../../quotas/service-calls.ts';
 import { jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
 import { defineOwn } from '../web/base/idl.ts';

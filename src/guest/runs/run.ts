@@ -1,7 +1,6 @@
 /** A run: the main module is evaluated, its default export is called with the input and the tools, and what it returns is the answer. */
-import type { CallAnswer } from '../../bindings/function/wire.ts';
+import type { BodyForm, CallAnswer } from '../../bindings/function/wire.ts';
 import { BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
-import type { RunHead } from '../../protocol/messages.ts';
 import { onEvent, op } from '../bridge.ts';
 import { bodyOf } from '../callbacks/body.ts';
 import { decodeValue } from '../callbacks/decode.ts';
@@ -25,12 +24,12 @@ export function setTools(given: object): void {
 
 onEvent(Ev.Run, (id: number, text: string, bodySize: number) => {
   leaveGlobalScope();
-  const head: RunHead = jsonParse(text); // the host's
+  const head: BodyForm = jsonParse(text); // the host's
   const body = bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize);
   void answer(new Invocation(id), head, body);
 });
 
-async function answer(invocation: Invocation, head: RunHead, body: HostBody | null): Promise<void> {
+async function answer(invocation: Invocation, head: BodyForm, body: HostBody | null): Promise<void> {
   try {
     const { json, parts } = await takeValue(body, head, false);
     const input = decodeValue(jsonParse(json), parts);

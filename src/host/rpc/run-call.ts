@@ -46,7 +46,7 @@ export class StartOfCall implements InvocationStart {
     return start;
   }
 
-  /** @param head JSON of RunHead */
+  /** @param head JSON of BodyForm */
   static ofRun(head: string): StartOfCall {
     const start = new StartOfCall(HostOpens.Run);
     start.head = head;

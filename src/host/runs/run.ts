@@ -3,10 +3,11 @@
 import type { FunctionServices } from '../../backend/calls/answer-call.js';
 import { putTogether } from '../../bindings/callbacks/call-body.js';
 import { encodeValue } from '../../bindings/callbacks/encode.js';
+import type { BodyForm } from '../../bindings/function/wire.js';
 import type { Service, ServiceBody } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { IsolateGone } from '../../pool/host/isolate-loss.js';
-import type { LoadHead, RunHead } from '../../protocol/messages.js';
+import type { LoadHead } from '../../protocol/messages.js';
 import { EdgeError, type EdgeErrorCode, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { ServiceId, TOOLS } from '../../quotas/service-calls.js';
@@ -68,7 +69,7 @@ export function encodedInput(input: unknown): { readonly head: string; readonly 
   const { json, bytes, stream } = encodeValue(input, 'The input of run()');
   const sequences = [Buffer.from(JSON.stringify(json)), ...bytes];
   const b = sequences.map(({ byteLength }) => byteLength);
-  const head: RunHead = { b, ...(stream !== undefined && { s: true }) };
+  const head: BodyForm = { b, ...(stream !== undefined && { s: true }) };
   return { head: JSON.stringify(head), body: putTogether(sequences, stream, () => {}) };
 }
 

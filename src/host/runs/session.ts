@@ -6,13 +6,13 @@ import type { RunThread, RunThreads } from './run-threads.js';
 import type { RunOptions, RunResult } from './types.js';
 
 export interface SessionOptions {
-  /** A session without a run for this long loses its realm. 1 or more; `Infinity`: after `idleMs` of the host. @default 300,000 */
+  /** A session without a run for this long loses its realm. 1 or more; `Infinity` is `idleMs` of the host. @default 300,000 */
   readonly idleMs?: number;
 }
 
 /**
- * The result of a run in a session. `isFirst`: the realm was new, so nothing of earlier runs was there. A session begins with such a run. It loses its realm when
- * a run passes a limit or is aborted, when it is idle for too long, and when the host needs its place.
+ * The result of a run in a session. `isFirst`: the realm was new, so nothing of earlier runs was there. A session begins with such a run. It loses its realm
+ * when a run passes a limit or is aborted, when it is idle for too long, and when the host needs its place.
  */
 export type SessionResult<Value = unknown> = RunResult<Value> & { readonly isFirst: boolean };
 

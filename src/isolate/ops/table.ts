@@ -235,7 +235,7 @@ export enum Ev {
   TimerDue,
   /** (import id, name of an error, message): import() has failed before the evaluation of its module. */
   ImportFailed,
-  /** (invocation, JSON of RunHead, size of the input): the main module is evaluated, and its default export called. */
+  /** (invocation, JSON of BodyForm, size of the input): the main module is evaluated, and its default export called. */
   Run,
 }
 
