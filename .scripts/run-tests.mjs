@@ -18,6 +18,7 @@ import { stripVTControlCharacters } from 'node:util';
  */
 const SLOW = [
   'attacks/attacks',
+  'attacks/runs',
   'bindings/socket/database-clients',
   'attacks/confined-cells',
   'attacks/environments',

@@ -107,7 +107,7 @@ for (const isolation of ISOLATIONS) {
       const text = `${status} ${error?.message}`;
       if (attack.holds.kind !== 'contained') t.not(value, 'contained', text);
       else if (status === 'ok') t.is(value, 'contained');
-      else t.is(status, 'failed', text);
+      else t.true(status === 'failed' || status === 'limit', text);
       t.deepEqual(different(await fingerprint(box), clean), []);
     });
   }
