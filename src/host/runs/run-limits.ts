@@ -89,6 +89,6 @@ export function runLimitError(subject: string, name: keyof typeof UNITS, figure:
   return new EdgeError(
     'EDGE_LIMIT_EXCEEDED',
     `Cannot ${subject}: ${measured} is ${formatValue(figure, unit)}, limit ${name} is ${formatValue(allowed, unit)} (option limits.${name} of sandbox())`,
-    { limit: { name, figure, allowed } },
+    { limit: { name, actual: figure, allowed } },
   );
 }
