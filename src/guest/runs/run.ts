@@ -7,7 +7,7 @@ import { decodeValue } from '../callbacks/decode.ts';
 import { encodeValue } from '../callbacks/encode.ts';
 import { theEnv } from '../env/env.ts';
 import { fail, replyWith } from '../events/answers.ts';
-import { Invocation } from '../events/invocation.ts';
+import { GuestInvocation } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import { importMain } from '../loader.ts';
 import { arrayPush, jsonParse, jsonStringify, reflectApply, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
@@ -27,10 +27,10 @@ onEvent(Ev.Run, (id: number, text: string, bodySize: number) => {
   leaveGlobalScope();
   const head: BodyForm = jsonParse(text); // the host's
   const body = bodySize === 0 ? null : new HostBody(id, bodySize < 0 ? BODY_STREAM : bodySize);
-  void answer(new Invocation(id), head, body);
+  void answer(new GuestInvocation(id), head, body);
 });
 
-async function answer(invocation: Invocation, head: BodyForm, body: HostBody | null): Promise<void> {
+async function answer(invocation: GuestInvocation, head: BodyForm, body: HostBody | null): Promise<void> {
   try {
     const { json, parts } = await takeValue(body, head, false);
     const input = decodeValue(jsonParse(json), parts);
@@ -47,7 +47,7 @@ async function answer(invocation: Invocation, head: BodyForm, body: HostBody | n
 }
 
 /** @throws DOMException DataCloneError for a value that cannot be passed */
-function reply(invocation: Invocation, value: unknown): void {
+function reply(invocation: GuestInvocation, value: unknown): void {
   const { json, bytes, stream } = encodeValue(value, undefined, 'returned from a run');
   const text = jsonStringify(json);
   if (value === undefined) {
