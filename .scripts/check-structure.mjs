@@ -9,6 +9,8 @@ const MAX_FILES = 20;
 
 /** Files that may be longer: each is one table, in which a reader looks a row up. */
 const TABLES = {
+  'src/host/account.ts': 'the methods of an account, beside their documentation',
+  'src/isolate/source/strip-types.ts': 'the kinds of syntax that TypeScript adds, a case each',
   'src/quotas/errors.ts': 'the error codes, one row each',
   'src/quotas/limits.ts': 'the limits, one row each',
   'src/worker/functions.d.ts': 'the types that authors of functions import, beside each other for their editors',

@@ -93,7 +93,7 @@ export {
   type StorageRepairReport,
 } from './host/repair-storage.js';
 export type { FunctionRpc, RpcOptions } from './host/rpc/application-rpc.js';
-export type { Sandbox, SandboxOptions } from './host/runs/sandbox.js';
+export type { AccountSandbox, SandboxOptions } from './host/runs/sandbox.js';
 export type { SandboxSession, SessionOptions, SessionResult } from './host/runs/session.js';
 export type { Tool, ToolContext, ToolJsonSchema, ToolSchema, Tools, ToolsOf } from './host/runs/tools/tool-types.js';
 export type {

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Sandbox } from '../../src/index.js';
+import type { AccountSandbox } from '../../src/index.js';
 import type { Benchmark } from '../benchmark.js';
 import { residentNow } from '../measuring/process-memory.js';
 import { alternate } from '../measuring/rounds.js';
@@ -74,7 +74,7 @@ export const runs: Benchmark = {
     const caller = account.sandbox({ name: 'calls', limits: calls, tools: { add: { run: add } } });
     const limits = { internalSubrequests: 10 * CALLS, cpuMs: 60_000 };
     const fn = await account.load(FUNCTION, { name: 'floor', limits, bindings: { TOOLS: { add } } });
-    const run = (of: Sandbox = box): Promise<unknown> => checked(of.run(CODE, { input: INPUT }));
+    const run = (of: AccountSandbox = box): Promise<unknown> => checked(of.run(CODE, { input: INPUT }));
     for (let i = 0; i < 20; i++) await run();
 
     let serial = 0;
@@ -143,7 +143,7 @@ export const runs: Benchmark = {
   },
 };
 
-async function checked(running: ReturnType<Sandbox['run']>): Promise<unknown> {
+async function checked(running: ReturnType<AccountSandbox['run']>): Promise<unknown> {
   const { status, value, error } = await running;
   if (status !== 'ok') throw new Error(`A run is ${status}: ${error.message}`);
   return value;

@@ -32,7 +32,7 @@ import {
   resolveLoadOptions,
 } from './options/options.js';
 import { RunThreads } from './runs/run-threads.js';
-import { Sandbox, type SandboxOptions } from './runs/sandbox.js';
+import { AccountSandbox, type SandboxOptions } from './runs/sandbox.js';
 import type { Tail } from './tails/tail.js';
 import { checkTailOptions, type TailOptions } from './tails/tail-filter.js';
 
@@ -214,7 +214,7 @@ export class Account {
    *
    * @throws TypeError or RangeError for options that are not valid, EdgeError EDGE_LIMIT_EXCEEDED, EDGE_CLOSED, EDGE_ACCOUNT_REMOVED
    */
-  sandbox<const Inputs>(options: SandboxOptions<Inputs> = {}): Sandbox {
+  sandbox<const Inputs>(options: SandboxOptions<Inputs> = {}): AccountSandbox {
     this.#check();
     this.#threads ??= new RunThreads({
       account: this.id,
@@ -227,7 +227,7 @@ export class Account {
     const threads = this.#threads;
     const account = { id: this.id, host: this.#host, limits: () => this.#limits, threads, check: () => this.#check() };
     // Each is a tool or a namespace, which TypeScript does not see while the types of their inputs are open.
-    return new Sandbox(account, options as ConstructorParameters<typeof Sandbox>[1]);
+    return new AccountSandbox(account, options as ConstructorParameters<typeof AccountSandbox>[1]);
   }
 
   /**

@@ -14,7 +14,7 @@ import { ownClockDescriptor, ownThreadId } from './metering/thread-clock.js';
 import { WatchBlock } from './metering/watch-block.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
-import { renewRealm } from './runs/renew-realm.js';
+import { renewRealm } from './renew-realm.js';
 import { takeOverStacks } from './stacks/stack-formatter.js';
 import { warmUp } from './warm-up.js';
 

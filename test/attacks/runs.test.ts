@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs';
 import test from 'ava';
-import type { Sandbox } from '../../src/index.js';
+import type { AccountSandbox } from '../../src/index.js';
 import { EdgeHost } from '../../src/index.js';
 import { ISOLATIONS, type Isolation } from '../host/new-host.js';
 import type { Attack } from './attack.js';
@@ -63,15 +63,15 @@ const FINGERPRINT = `
 
 interface Arena {
   readonly host: EdgeHost;
-  readonly box: Sandbox;
+  readonly box: AccountSandbox;
   /** Of another account, where nothing is attacked. */
-  readonly neighbour: Sandbox;
+  readonly neighbour: AccountSandbox;
   readonly clean: readonly string[];
 }
 
 const arenas = new Map<Isolation, Arena>();
 
-async function fingerprint(box: Sandbox): Promise<readonly string[]> {
+async function fingerprint(box: AccountSandbox): Promise<readonly string[]> {
   const { value, error } = await box.run(FINGERPRINT);
   if (!Array.isArray(value)) throw new Error(`The run that looks has failed: ${error?.message}`);
   return value;

@@ -80,8 +80,7 @@ export async function runOnce(
   input: ReturnType<typeof encodedInput>,
   options: RunOptions,
 ): Promise<RunResult> {
-  const run = new Run(parts, options);
-  return await run.result(code, input);
+  return await new Run(parts, options).result(code, input);
 }
 
 class Run {
@@ -191,9 +190,8 @@ class Run {
       runNow: (start, sink) => begin(thread.isolate, start, sink),
       run: async (start, sink) => begin(thread.isolate, start, sink),
     };
-    let answer: CalleeAnswer;
     try {
-      answer = await runCall(target, StartOfCall.ofRun(input.head), input.body, undefined);
+      const answer = await runCall(target, StartOfCall.ofRun(input.head), input.body, undefined);
       return await this.#value(context, answer);
     } catch (error) {
       this.#endSoon(thread);

@@ -73,7 +73,7 @@ const SESSION = objectOf<SessionOptions & { readonly name: string }>({
   'idleMs?': wholeNumberOrInfinity(1, 'ms'),
 });
 
-export class Sandbox {
+export class AccountSandbox {
   readonly name: string;
   readonly #account: SandboxAccount;
   readonly #options: AnyOptions;

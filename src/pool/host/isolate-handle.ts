@@ -197,10 +197,7 @@ export class IsolateHandle implements ChannelOwner {
     });
   }
 
-  /**
-   * Its run is over, and the next one gets a realm of its own. Resolves with false when the isolate is of no more use: something of the run may be left, or it
-   * is gone. To be called when nothing is open.
-   */
+  /** Takes a new realm when nothing is open any more. False: something of the run before may be left, or it is gone. */
   async renew(): Promise<boolean> {
     if (this.isBusy || !this.takesNew) return false;
     this.#isLoading = true;
