@@ -7,6 +7,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { blockingDescriptorTransport, blockingPortTransport } from '../protocol/transports/blocking-transport.js';
 import { CLOSED_EXIT, TORN_EXIT } from './exit-codes.js';
 import { hardenThread } from './harden-thread.js';
+import { renewRealm } from './invocations/renew-realm.js';
 import { Isolate } from './isolate.js';
 import { collectGarbage } from './metering/collect-garbage.js';
 import { IdleMemory } from './metering/idle-memory.js';
@@ -14,7 +15,6 @@ import { ownClockDescriptor, ownThreadId } from './metering/thread-clock.js';
 import { WatchBlock } from './metering/watch-block.js';
 import { platformOps } from './ops/platform.js';
 import { useBundle } from './realm.js';
-import { renewRealm } from './renew-realm.js';
 import { takeOverStacks } from './stacks/stack-formatter.js';
 import { warmUp } from './warm-up.js';
 

@@ -5,10 +5,10 @@
  * When something could have survived, the host ends the thread instead.
  */
 import { getHeapStatistics } from 'node:v8';
-import type { Exchange } from '../protocol/exchange.js';
-import type { Isolate } from './isolate.js';
-import { collectGarbage } from './metering/collect-garbage.js';
-import { useStackPlaces } from './stacks/stack-formatter.js';
+import type { Exchange } from '../../protocol/exchange.js';
+import type { Isolate } from '../isolate.js';
+import { collectGarbage } from '../metering/collect-garbage.js';
+import { useStackPlaces } from '../stacks/stack-formatter.js';
 
 /** A run ends in the middle of its last turn, so the end of that turn, and what Node does behind it, may be to come. */
 const MAX_ROUNDS = 10;
