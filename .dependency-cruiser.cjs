@@ -1,7 +1,8 @@
-// The direction of imports: cli > host > management > config-schema > hostnames > s3 > pool > isolate > backend > bindings > protocol > sqlite > usage >
+// The direction of imports: ai > cli > host > management > config-schema > hostnames > s3 > pool > isolate > backend > bindings > protocol > sqlite > usage >
 // storage > quotas. An import may skip a layer and never points left; type imports count. Checked by `npm run check:imports`.
 
 const LAYERS = [
+  'ai',
   'cli',
   'host',
   'management',

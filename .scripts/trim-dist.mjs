@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { parse } from 'acorn';
 
 const ROOT = 'dist/src';
-const DECLARATION_ENTRIES = ['index.d.ts', 'index.d.cts', 'worker.d.ts', 'worker/dom.d.ts'];
+const DECLARATION_ENTRIES = ['index.d.ts', 'index.d.cts', 'ai.d.ts', 'worker.d.ts', 'worker/dom.d.ts'];
 
 const files = readdirSync(ROOT, { recursive: true }).map(name => join(ROOT, name));
 

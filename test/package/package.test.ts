@@ -43,11 +43,13 @@ test('the tarball has what runs and what documents it, and no more', t => {
   const paths = packed.files.map(({ path }) => path);
   for (const path of [
     'dist/src/bundle/index.js',
+    'dist/src/bundle/ai.js',
     'dist/src/bundle/cli.js',
     'dist/src/bundle/backend.js',
     'dist/src/sqlite/engine/main.js',
     'dist/src/index.cjs',
     'dist/src/index.d.cts',
+    'dist/src/ai.d.ts',
     'dist/src/index.d.ts',
     'dist/src/worker.d.ts',
     'dist/src/worker/dom.d.ts',

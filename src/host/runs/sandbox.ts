@@ -52,11 +52,18 @@ export interface SandboxAccount {
 /** The same without the types of single tools. */
 type AnyOptions = Omit<SandboxOptions, 'tools'> & { readonly tools?: Tools };
 
+const TOOLS = record(anything()) as Schema<Tools>; // compileTools() checks them
+
 const OPTIONS: Schema<AnyOptions> = objectOf<AnyOptions>({
   'name?': NAME,
-  'tools?': record(anything()) as Schema<Tools>, // compileTools() checks them
+  'tools?': TOOLS,
   'limits?': SANDBOX_LIMITS,
   'approve?': native('function'),
+});
+
+const WITH_OPTIONS: Schema<Pick<AnyOptions, 'tools' | 'limits'>> = objectOf<Pick<AnyOptions, 'tools' | 'limits'>>({
+  'tools?': TOOLS,
+  'limits?': SANDBOX_LIMITS,
 });
 
 const RUN_OPTIONS: Schema<RunOptions> = objectOf<RunOptions>({
@@ -92,6 +99,26 @@ export class AccountSandbox {
     this.#tools = compileTools(options.tools ?? {});
     this.#stats.addTimesTo(account.host.stats);
     this.#current();
+  }
+
+  /**
+   * A sandbox with further tools and lower limits, and otherwise with the options of this one. It has no sessions yet.
+   *
+   * @param options a limit that is higher than this sandbox's has no effect
+   * @throws as `account.sandbox()` does
+   */
+  with<const Inputs>(options: Pick<SandboxOptions<Inputs>, 'tools' | 'limits'>): Sandbox {
+    checkOptions('with()', options, WITH_OPTIONS);
+    const { own } = this.#current().limits;
+    const limits = Object.entries(givenOf(options.limits ?? {})).map(([name, limit]) => [
+      name,
+      Math.min(limit, own[name as keyof typeof own]), // a key of the same schema
+    ]);
+    return new Sandbox(this.#account, {
+      ...this.#options,
+      tools: { ...this.#options.tools, ...(options.tools as Tools) }, // each of them is a tool or a namespace
+      limits: { ...this.#options.limits, ...Object.fromEntries(limits) },
+    });
   }
 
   /** TypeScript declarations of the tools, for a prompt. */

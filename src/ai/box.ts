@@ -1,0 +1,28 @@
+/** What adapters use of a sandbox, and what they have in common. */
+
+import type { Sandbox } from '../host/runs/sandbox.js';
+import type { RunLog, RunResult } from '../host/runs/types.js';
+
+/** A sandbox: `account.sandbox(options)`. */
+export type Box = Pick<Sandbox, 'run' | 'types' | 'with'>;
+
+/** The error of a run that has none of its own to tell. */
+export interface PlainError {
+  readonly name: string;
+  readonly message: string;
+  /** From 1, in the code as it was given. */
+  readonly line?: number;
+}
+
+/** The place in the code, as stacks have it. */
+const PLACE = /\brun\.js:(\d+):\d+/;
+
+export function errorOf({ error }: Exclude<RunResult, { status: 'ok' }>): PlainError {
+  const line = PLACE.exec(error.stack)?.[1];
+  return { name: error.name, message: error.message, ...(line !== undefined && { line: Number(line) }) };
+}
+
+/** Console output as text, with the level in front of all but plain lines. */
+export function textsOf(logs: readonly RunLog[], mark: (level: RunLog['level']) => string): string[] {
+  return logs.map(({ level, message }) => `${mark(level)}${message}`);
+}

@@ -1,0 +1,69 @@
+/** A sandbox as the `IsolateDriver` of `@tanstack/ai-code-mode`. Nothing of the package is imported. */
+
+import type { RunLog } from '../host/runs/types.js';
+import { asVariables } from './as-variables.js';
+import { type Box, errorOf, textsOf } from './box.js';
+
+interface Binding {
+  readonly description?: string;
+  readonly execute: (args: unknown) => Promise<unknown>;
+}
+
+interface Configuration {
+  /** By the names of the functions in the code. */
+  readonly bindings: Readonly<Record<string, Binding>>;
+  /** Milliseconds. */
+  readonly timeout?: number;
+  /** Megabytes. */
+  readonly memoryLimit?: number;
+}
+
+interface Outcome<T> {
+  success: boolean;
+  value?: T;
+  error?: { name: string; message: string; stack?: string; code?: string };
+  logs?: string[];
+}
+
+export interface TanstackDriver {
+  createContext(config: Configuration): Promise<{
+    execute<T = unknown>(code: string): Promise<Outcome<T>>;
+    dispose(): Promise<void>;
+  }>;
+}
+
+const MEGABYTE = 1_000_000;
+
+/** The bindings of a context are tools of its runs, beside those of the sandbox. Its timeout and memory are limits, where those of the sandbox are higher. */
+export function tanstackDriver(box: Box): TanstackDriver {
+  return {
+    async createContext({ bindings, timeout, memoryLimit }) {
+      const tools = Object.fromEntries(
+        Object.entries(bindings).map(([name, { execute }]) => [name, { run: (args: unknown) => execute(args) }]),
+      );
+      const limits = {
+        ...(timeout !== undefined && { wallMs: timeout }),
+        ...(memoryLimit !== undefined && { memoryBytes: memoryLimit * MEGABYTE }),
+      };
+      const own = box.with({ tools, limits });
+      const disposed = new AbortController();
+      return {
+        async execute<T>(code: string): Promise<Outcome<T>> {
+          const result = await own.run(asVariables(Object.keys(bindings), code), { signal: disposed.signal });
+          const logs = textsOf(result.logs, levelMark);
+          // The caller says which type its code returns.
+          if (result.status === 'ok') return { success: true, value: result.value as T, logs };
+          const { stack, code: errorCode } = result.error;
+          return { success: false, error: { ...errorOf(result), stack, code: errorCode }, logs };
+        },
+        async dispose() {
+          disposed.abort(new Error('The context is disposed'));
+        },
+      };
+    },
+  };
+}
+
+function levelMark(level: RunLog['level']): string {
+  return level === 'log' ? '' : `${level.toUpperCase()}: `;
+}
