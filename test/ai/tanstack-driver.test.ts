@@ -37,7 +37,7 @@ test('tanstackDriver() keeps to the timeout and the memory of a context, and to 
     error: { code: 'EDGE_WALL_TIME_LIMIT' },
   });
   const small = await driver.createContext({ bindings: {}, memoryLimit: 1000 });
-  t.like(await small.execute('const list = []; for (;;) list.push(new ArrayBuffer(4_000_000))'), {
+  t.like(await small.execute('const list = []; for (;;) list.push(new Uint8Array(4_000_000).fill(1))'), {
     success: false,
     error: { code: 'EDGE_MEMORY_LIMIT' },
   });

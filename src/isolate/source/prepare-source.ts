@@ -5,7 +5,8 @@
  * This belongs into the isolate's thread: what a parser costs is the author's to choose. A text of 150 characters keeps every parser of TypeScript busy for
  * minutes (`x = <T>(y = ` many times), which is the thread's CPU time.
  */
-import { getLineInfo, type Node, Parser, type Program } from 'acorn';
+import { getLineInfo, type Node, type Program } from 'acorn';
+import { BoundedParser } from './bounded-parser.js';
 
 /** Why a source is no code. */
 export interface SourceError {
@@ -38,8 +39,10 @@ export function prepareSource(source: string, stripTypes: (source: string) => st
   try {
     return prepared(source);
   } catch (error) {
+    const mistake = mistakeOf(error);
+    if (mistake.reached === Number.POSITIVE_INFINITY) return failed(source, mistake);
     // Valid JavaScript is never taken for TypeScript, where some of it has another meaning.
-    return withTypes(source, stripTypes, mistakeOf(error));
+    return withTypes(source, stripTypes, mistake);
   }
 }
 
@@ -61,7 +64,7 @@ function withTypes(source: string, stripTypes: (source: string) => string, asJav
 }
 
 function prepared(source: string): PreparedSource {
-  const program = Parser.parse(source, {
+  const program = BoundedParser.parse(source, {
     ecmaVersion: 'latest',
     sourceType: 'module',
     allowHashBang: true,

@@ -7,6 +7,8 @@
 
 import { tsPlugin } from '@sveltejs/acorn-typescript';
 import { type Node, Parser, type TokenType, tokTypes } from 'acorn';
+import { bounded } from './bounded-parser.js';
+import { SourceMistake } from './source-mistake.js';
 
 /** Syntax that is more than types; see {@link SourceMistake}. */
 const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
@@ -39,19 +41,6 @@ const LISTS: readonly string[] = ['body', 'consequent'];
 const MODIFIER = /^(?:public|private|protected|readonly|override|abstract|declare)$/;
 const LINE_BREAK = /[\n\r\u2028\u2029]/;
 const NOT_LINE_BREAKS = /[^\n\r\u2028\u2029]/g;
-
-/** A mistake in a source, by its index. */
-export class SourceMistake {
-  readonly message: string;
-  readonly pos: number;
-  /** How far the text was parsed: to its end. */
-  readonly raisedAt = Number.POSITIVE_INFINITY;
-
-  constructor(message: string, pos: number) {
-    this.message = message;
-    this.pos = pos;
-  }
-}
 
 /** A node of any kind: its own fields are looked at before they are used. */
 type AnyNode = Node & { readonly [field: string]: unknown };
@@ -125,7 +114,7 @@ function corrected(Base: typeof Parser): typeof Parser {
   return Corrected as unknown as typeof Parser; // a subclass of it
 }
 
-const TypeScriptParser = Parser.extend(tsPlugin(), corrected);
+const TypeScriptParser = Parser.extend(tsPlugin(), corrected, bounded);
 
 /**
  * @throws SourceMistake for TypeScript that is more than types; SyntaxError of acorn, with `pos` and `raisedAt`, for a text that does not parse

@@ -1,6 +1,7 @@
 import vm from 'node:vm';
 import test from 'ava';
-import { SourceMistake, stripTypes } from '../../../src/isolate/source/strip-types.js';
+import { SourceMistake } from '../../../src/isolate/source/source-mistake.js';
+import { stripTypes } from '../../../src/isolate/source/strip-types.js';
 
 const strips = test.macro({
   exec(t, source: string, expected: string) {
