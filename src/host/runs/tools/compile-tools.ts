@@ -23,7 +23,7 @@ const MAX_TOOLS = 10_000;
 const MAX_DESCRIPTION = 8192;
 const KEYS: readonly string[] = ['input', 'output', 'description', 'run'];
 /** Names that JavaScript can write behind a dot. */
-const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,62}$/;
+const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/;
 /** `await tools` would call the first, `JSON.stringify(tools)` the second, and the third is the prototype of an object. */
 const RESERVED: readonly string[] = ['then', 'toJSON', '__proto__'];
 
@@ -41,7 +41,7 @@ function addTools(compiled: Map<string, CompiledTool>, tools: unknown, namespace
   for (const [name, value] of Object.entries(tools)) {
     if (!NAME.test(name) || RESERVED.includes(name)) {
       throw new TypeError(
-        `${owner} has a tool named ${JSON.stringify(name.slice(0, 100))}, expected a name of up to 63 letters, digits, "_" and "$", not ${RESERVED.join(', ')}`,
+        `${owner} has a tool named ${JSON.stringify(name.slice(0, 100))}, expected a name of up to 128 letters, digits, "_" and "$", not ${RESERVED.join(', ')}`,
       );
     }
     const path = namespace === '' ? name : `${namespace}.${name}`;
