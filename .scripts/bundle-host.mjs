@@ -28,7 +28,12 @@ const ownPlace = {
 
 rmSync(OUT, { recursive: true, force: true });
 const { metafile } = await build({
-  entryPoints: { index: 'dist/src/index.js', ai: 'dist/src/ai.js', cli: 'dist/src/cli/main.js', backend: 'dist/src/pool/backend-main.js' },
+  entryPoints: {
+    index: 'dist/src/index.js',
+    ai: 'dist/src/ai.js',
+    cli: 'dist/src/cli/main.js',
+    backend: 'dist/src/pool/backend-main.js',
+  },
   outdir: OUT,
   bundle: true,
   splitting: true,
