@@ -21,7 +21,7 @@ export interface CodeAnswer {
 }
 
 export interface AiToolOptions {
-  /** The declarations for the model: for hundreds of tools those of `box.search(...)`. @default `box.types` */
+  /** The declarations for the model: `box.search(...)` has a few of hundreds. @default `box.types` */
   readonly types?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What adapters use of a sandbox, and what they have in common. */
+/** The part of a sandbox that adapters use, and the texts of their answers. */
 
 import type { Sandbox } from '../host/runs/sandbox.js';
 import type { RunLog, RunResult } from '../host/runs/types.js';

@@ -22,7 +22,7 @@ export interface CodemodeExecutor {
   ): Promise<{ result: unknown; error?: string; logs?: string[] }>;
 }
 
-/** The functions of a call are tools of its run, beside those of the sandbox, so `approve` and the limits of the sandbox hold for them. */
+/** The functions of a call are further tools of its run, so `approve` and the limits of the sandbox hold for them. */
 export function codemodeExecutor(box: Box): CodemodeExecutor {
   return {
     async execute(code, providersOrFns, { connectors = [] } = {}) {

@@ -30,7 +30,7 @@ export interface MastraTransport {
 
 const PREFIX = 'external_';
 
-/** The tools of a call are tools of its run, beside those of the sandbox. Its timeout is a limit, where that of the sandbox is higher. */
+/** The tools of a call are further tools of its run. Its timeout counts where it is lower than the limit of the sandbox. */
 export function mastraTransport(box: Box): MastraTransport {
   return {
     requiresSandbox: false,

@@ -10,7 +10,7 @@ interface McpTool {
   readonly outputSchema?: ToolJsonSchema | undefined;
 }
 
-/** What is used of the `Client` of `@modelcontextprotocol/sdk`, connected. */
+/** The used part of the `Client` of `@modelcontextprotocol/sdk`, connected. */
 export interface McpClient {
   listTools(params?: { cursor?: string }): Promise<{ tools: readonly McpTool[]; nextCursor?: string | undefined }>;
   callTool(

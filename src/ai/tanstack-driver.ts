@@ -34,7 +34,7 @@ export interface TanstackDriver {
 
 const MEGABYTE = 1_000_000;
 
-/** The bindings of a context are tools of its runs, beside those of the sandbox. Its timeout and memory are limits, where those of the sandbox are higher. */
+/** The bindings of a context are further tools of its runs. Its timeout and memory count where they are lower than the limits of the sandbox. */
 export function tanstackDriver(box: Box): TanstackDriver {
   return {
     async createContext({ bindings, timeout, memoryLimit }) {

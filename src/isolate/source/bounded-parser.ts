@@ -1,5 +1,5 @@
 /**
- * acorn's parser for sources of strangers: it refuses what is nested so deeply that its own recursion would come near the end of the stack. There the engine
+ * acorn's parser for sources of strangers: it refuses code whose nesting would take its recursion near the end of the stack. There the engine
  * may end the whole process, when it compiles one of the parser's regular expressions ("RegExpCompiler Allocation failed", Node 20.20).
  */
 import { Parser } from 'acorn';
@@ -7,7 +7,7 @@ import { SourceMistake } from './source-mistake.js';
 
 /**
  * The methods below that run at once, by their weights. An array in an array takes three of them, and so does a function in a function; a block in a block
- * takes one. The parser of TypeScript needs up to 1.5 MB of stack for so many, of the 4 MB that an isolate's thread has.
+ * takes one. The parser of TypeScript needs up to 1.5 MB of stack for this depth, of the 4 MB that an isolate's thread has.
  */
 const MAX_DEPTH = 4000;
 /** Every way in which the parser calls itself goes through one of these, with its weight. The last three are methods of the plugin for TypeScript. */
