@@ -1,10 +1,10 @@
 /** The part of a sandbox that adapters use, and the texts of their answers. */
 
-import type { Sandbox } from '../host/runs/sandbox.js';
+import type { AccountSandbox } from '../host/runs/sandbox.js';
 import type { RunLog, RunResult } from '../host/runs/types.js';
 
 /** A sandbox: `account.sandbox(options)`. */
-export type Box = Pick<Sandbox, 'run' | 'types' | 'with'>;
+export type Box = Pick<AccountSandbox, 'run' | 'types' | 'with'>;
 
 /** The error of a run that has none of its own to tell. */
 export interface PlainError {

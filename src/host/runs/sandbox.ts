@@ -107,14 +107,14 @@ export class AccountSandbox {
    * @param options a limit that is higher than this sandbox's has no effect
    * @throws as `account.sandbox()` does
    */
-  with<const Inputs>(options: Pick<SandboxOptions<Inputs>, 'tools' | 'limits'>): Sandbox {
+  with<const Inputs>(options: Pick<SandboxOptions<Inputs>, 'tools' | 'limits'>): AccountSandbox {
     checkOptions('with()', options, WITH_OPTIONS);
     const { own } = this.#current().limits;
     const limits = Object.entries(givenOf(options.limits ?? {})).map(([name, limit]) => [
       name,
       Math.min(limit, own[name as keyof typeof own]), // a key of the same schema
     ]);
-    return new Sandbox(this.#account, {
+    return new AccountSandbox(this.#account, {
       ...this.#options,
       tools: { ...this.#options.tools, ...(options.tools as Tools) }, // each of them is a tool or a namespace
       limits: { ...this.#options.limits, ...Object.fromEntries(limits) },
