@@ -11,6 +11,8 @@ import type { Ending, LaunchReport, LaunchRequest } from './messages.js';
 
 /** Cells without a wrapper end by themselves within this time, when their application is gone. */
 const CHILDREN_END_WITHIN_MS = 5000;
+/** While sockets are on their way, Node reports no 'disconnect' before they are taken, which an application that is gone never does. */
+const CONNECTION_CHECK_MS = 1000;
 
 type LaunchRequested = Extract<LaunchRequest, { op: 'launch' }>;
 
@@ -65,7 +67,13 @@ function launchNext(): void {
   const next = waiting.shift();
   if (next === undefined) return;
   isSending = true;
+  const check = setInterval(() => {
+    if (process.connected) return;
+    clearInterval(check);
+    end();
+  }, CONNECTION_CHECK_MS);
   launch(next, () => {
+    clearInterval(check);
     isSending = false;
     launchNext();
   });

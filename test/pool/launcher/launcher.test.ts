@@ -22,6 +22,7 @@ import { onLinux } from '../../needs.js';
 
 const MODES = ['auto', 'off'] as const;
 const PROGRAM = fileURLToPath(new URL('./programs/launching-application.js', import.meta.url));
+const STANDING_PROGRAM = fileURLToPath(new URL('./programs/standing-application.js', import.meta.url));
 const OPTIONS = { maxThreads: 2, heapBytes: 64 * 1024 * 1024, cellMemoryBytes: 512 * 1024 * 1024 };
 const NO_EVENTS = { onLeaseEnd() {}, onLongTurn() {}, onTerminationOverdue() {}, onExit() {} };
 const STAY = [process.execPath, '--eval', 'process.stderr.write("up"); setInterval(() => {}, 1000)'];
@@ -122,6 +123,22 @@ for (const mode of MODES) {
     const { launcher, cells } = JSON.parse(String(line));
     const inside = descendantsOf(launcher);
     t.true(inside.length >= cells);
+    application.kill('SIGKILL');
+    await gone([launcher, ...inside]);
+    t.pass();
+  });
+}
+
+for (const mode of MODES) {
+  onLinux(`nothing is left of an application that is killed before it has taken a socket (${mode})`, async t => {
+    const application = spawn(process.execPath, ['--no-warnings', STANDING_PROGRAM, mode], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.teardown(() => application.kill('SIGKILL'));
+    const [line] = await once(application.stdout as NonNullable<ChildProcess['stdout']>, 'data'); // as stdio above says
+    const launcher = Number(String(line));
+    let inside = descendantsOf(launcher);
+    for (; inside.length === 0; inside = descendantsOf(launcher)) await delay(5);
     application.kill('SIGKILL');
     await gone([launcher, ...inside]);
     t.pass();
