@@ -1,9 +1,9 @@
 /** A sandbox as one tool of the AI SDK (`ai` 6 and later). Nothing of the package is imported. */
 
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import type { RunLog, RunResult } from '../host/runs/types.js';
+import type { RunResult } from '../host/runs/types.js';
 import { describe, isObject } from '../quotas/schema/describe.js';
-import { type Box, errorOf, type PlainError, textsOf } from './box.js';
+import { type Box, bracketed, errorOf, type PlainError, textsOf } from './box.js';
 
 /** The input of the tool: what the model writes. */
 export interface CodeInput {
@@ -40,17 +40,13 @@ export function aiTool(box: Box, { types = box.types }: AiToolOptions = {}): AiT
       const result = await box.run(code, abortSignal === undefined ? {} : { signal: abortSignal });
       const { status, logs } = result;
       const answer = status === 'ok' ? { value: result.value, ...hintIn(result) } : { error: errorOf(result) };
-      return { status, ...answer, ...(logs.length > 0 && { logs: textsOf(logs, levelMark) }) };
+      return { status, ...answer, ...(logs.length > 0 && { logs: textsOf(logs, bracketed) }) };
     },
   };
 }
 
 function hintIn({ hint }: { readonly hint?: string }): Pick<CodeAnswer, 'hint'> {
   return hint === undefined ? {} : { hint };
-}
-
-function levelMark(level: RunLog['level']): string {
-  return level === 'log' ? '' : `[${level}] `;
 }
 
 const JSON_SCHEMA = {

@@ -26,3 +26,8 @@ export function errorOf({ error }: Exclude<RunResult, { status: 'ok' }>): PlainE
 export function textsOf(logs: readonly RunLog[], mark: (level: RunLog['level']) => string): string[] {
   return logs.map(({ level, message }) => `${mark(level)}${message}`);
 }
+
+/** The usual mark: `[warn] `. */
+export function bracketed(level: RunLog['level']): string {
+  return level === 'log' ? '' : `[${level}] `;
+}

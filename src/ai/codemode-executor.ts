@@ -2,6 +2,7 @@
 
 import type { Tools } from '../host/runs/tools/tool-types.js';
 import type { RunLog } from '../host/runs/types.js';
+import { messageOf } from '../quotas/errors.js';
 import { type Box, errorOf, textsOf } from './box.js';
 
 type Functions = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>;
@@ -37,7 +38,7 @@ export function codemodeExecutor(box: Box): CodemodeExecutor {
         return { result: undefined, error: errorOf(result).message, logs };
       } catch (error) {
         // An executor answers its own errors, too.
-        return { result: undefined, error: error instanceof Error ? error.message : String(error) };
+        return { result: undefined, error: messageOf(error) };
       }
     },
   };

@@ -1,8 +1,7 @@
 /** A sandbox as the `CodeModeTransport` of `@mastra/core`. Nothing of the package is imported. */
 
-import type { RunLog } from '../host/runs/types.js';
 import { asVariables } from './as-variables.js';
-import { type Box, errorOf, textsOf } from './box.js';
+import { type Box, bracketed, errorOf, textsOf } from './box.js';
 
 interface Run {
   /** The body of a function, in JavaScript or TypeScript. */
@@ -40,7 +39,7 @@ export function mastraTransport(box: Box): MastraTransport {
       const result = await box
         .with({ tools, limits: { wallMs: timeout } })
         .run(asVariables(Object.keys(tools), program), abortSignal === undefined ? {} : { signal: abortSignal });
-      const logs = textsOf(result.logs, levelMark);
+      const logs = textsOf(result.logs, bracketed);
       if (result.status === 'ok') return { success: true, result: result.value, logs };
       return { success: false, error: errorOf(result), logs };
     },
@@ -60,8 +59,4 @@ function caller(id: string, { dispatch, onExternalCall, onExternalResult }: Run)
       throw error;
     }
   };
-}
-
-function levelMark(level: RunLog['level']): string {
-  return level === 'log' ? '' : `[${level}] `;
 }

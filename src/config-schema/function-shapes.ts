@@ -5,6 +5,7 @@
 import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
 import { compilePattern } from '../hostnames/route-pattern.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
+import { messageOf } from '../quotas/errors.js';
 import { PLANS, type Plan } from '../quotas/limits.js';
 import type { RouteMode } from '../quotas/requests/admission.js';
 import { whyNotJson } from '../quotas/schema/json-value.js';
@@ -82,6 +83,6 @@ function reasonOf(check: () => unknown): string | undefined {
     check();
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

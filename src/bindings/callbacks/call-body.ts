@@ -3,8 +3,9 @@ import { Readable } from 'node:stream';
 import { chunksOf } from '../bodies/external-stream.js';
 import type { GivenBodySource } from '../bodies/given-body.js';
 import { inPieces } from '../bodies/in-pieces.js';
+import type { BodyForm } from '../function/wire.js';
 import type { ServiceBody } from '../service.js';
-import type { ByteStream } from './encode.js';
+import { type ByteStream, encodeValue } from './encode.js';
 
 /** The body of a call, taken apart. */
 export interface CallBody {
@@ -111,6 +112,20 @@ class ByteSource {
     }
     return this.#chunk;
   }
+}
+
+/** A value as it travels with a call of a function: its JSON and its byte sequences are the body. @param what names the value in errors */
+export function valueBody(
+  value: unknown,
+  what: string,
+): { readonly form: BodyForm; readonly body: ServiceBody | null } {
+  const { json, bytes, stream } = encodeValue(value, what);
+  const sequences = [Buffer.from(JSON.stringify(json)), ...bytes];
+  const form: BodyForm = {
+    b: sequences.map(({ byteLength }) => byteLength),
+    ...(stream !== undefined && { s: true }),
+  };
+  return { form, body: putTogether(sequences, stream, () => {}) };
 }
 
 /** The body of an answer; null when there is nothing to send. `onEnd` is called when a stream of it is over. */

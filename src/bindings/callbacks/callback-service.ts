@@ -291,7 +291,7 @@ function measured<T>(work: CallWork, run: () => T): T {
 }
 
 /** The part of an application's error that a function receives: no stack, no cause, no properties. */
-function nameAndMessage(error: unknown): readonly [string, string] {
+export function nameAndMessage(error: unknown): readonly [string, string] {
   try {
     if (error instanceof Error) return [`${error.name}`.slice(0, MAX_NAME), `${error.message}`.slice(0, MAX_MESSAGE)];
     return ['Error', `${error}`.slice(0, MAX_MESSAGE)];

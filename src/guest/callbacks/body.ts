@@ -1,5 +1,6 @@
 /** The body of a call with a value: byte sequences one after the other, then perhaps the bytes of a stream. */
 import type { CallbackValue } from '../../bindings/callbacks/wire.ts';
+import type { BodyForm } from '../../bindings/function/wire.ts';
 import {
   arrayPush,
   promiseResolve,
@@ -9,6 +10,7 @@ import {
   typedArraySubarray,
   Uint8ArrayCtor,
 } from '../primordials.ts';
+import { encodeUtf8 } from '../utf8.ts';
 import { isUint8Array } from '../web/base/buffers.ts';
 import { ByteReader, createByteStream } from '../web/streams/byte-streams.ts';
 import type { ReadableStream } from '../web/streams/streams.ts';
@@ -21,6 +23,20 @@ export interface ChunkReader {
   /** The next chunk; undefined at the end. */
   next(): Promise<Uint8Array | undefined>;
   cancel(reason: unknown): void;
+}
+
+/** The text and byte sequences of a value as one body. */
+export function valueBody(
+  text: string,
+  bytes: readonly (Uint8Array | undefined)[],
+  stream: ReadableStream | undefined,
+): { readonly form: BodyForm; readonly body: CallbackPayload } {
+  const sequences: Uint8Array[] = [encodeUtf8(text)];
+  for (let i = 0; i < bytes.length; i++) arrayPush(sequences, bytes[i] as Uint8Array); // the index is in range
+  const lengths: number[] = [];
+  for (let i = 0; i < sequences.length; i++) arrayPush(lengths, typedArrayLength(sequences[i]));
+  const form = stream === undefined ? { b: lengths } : { b: lengths, s: true };
+  return { form, body: bodyOf(sequences, stream) };
 }
 
 /** The given bytes in order, then the bytes of the stream. */

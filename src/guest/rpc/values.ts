@@ -3,7 +3,7 @@ import type { BodyForm, SentReference } from '../../bindings/function/wire.ts';
 import { MAX_REFERENCES } from '../../bindings/function/wire.ts';
 import { takeOutgoing } from '../body-out.ts';
 import { brandOf, isError } from '../brands.ts';
-import { bodyOf, type CallbackPayload } from '../callbacks/body.ts';
+import { type CallbackPayload, valueBody } from '../callbacks/body.ts';
 import { decodeValue, type Parts } from '../callbacks/decode.ts';
 import { encodeValue } from '../callbacks/encode.ts';
 import type { GuestInvocation } from '../events/invocation.ts';
@@ -19,9 +19,7 @@ import {
   mapSet,
   RangeErrorCtor,
   TypeErrorCtor,
-  typedArrayLength,
 } from '../primordials.ts';
-import { encodeUtf8 } from '../utf8.ts';
 import { Body, isUnusable, streamOf } from '../web/fetch/body.ts';
 import { Headers, headersPairs, isHeaders } from '../web/fetch/headers.ts';
 import { isRequest, Request, requestState } from '../web/fetch/request.ts';
@@ -114,12 +112,8 @@ export function sendValue(value: unknown, invocation: () => GuestInvocation, isA
   if (encoded.bytes.length === 0 && encoded.stream === undefined && references.length === 0) {
     return { form: {}, references, exports, body: text };
   }
-  const lengths: number[] = [];
-  const sequences: Uint8Array[] = [encodeUtf8(text)];
-  for (let i = 0; i < encoded.bytes.length; i++) arrayPush(sequences, encoded.bytes[i] as Uint8Array); // the index is in range
-  for (let i = 0; i < sequences.length; i++) arrayPush(lengths, typedArrayLength(sequences[i]));
-  const form = encoded.stream === undefined ? { b: lengths } : { b: lengths, s: true };
-  return { form, references, exports, body: bodyOf(sequences, encoded.stream) };
+  const { form, body } = valueBody(text, encoded.bytes, encoded.stream);
+  return { form, references, exports, body };
 }
 
 function isBodied(value: unknown): boolean {

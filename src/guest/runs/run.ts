@@ -1,8 +1,8 @@
 /** A run: the main module is evaluated, its default export is called with the input and the tools, and what it returns is the answer. */
-import type { BodyForm, CallAnswer } from '../../bindings/function/wire.ts';
+import type { BodyForm } from '../../bindings/function/wire.ts';
 import { BODY_STREAM, Ev, Op } from '../../isolate/ops/table.ts';
 import { onEvent, op } from '../bridge.ts';
-import { bodyOf } from '../callbacks/body.ts';
+import { valueBody } from '../callbacks/body.ts';
 import { decodeValue } from '../callbacks/decode.ts';
 import { encodeValue } from '../callbacks/encode.ts';
 import { theEnv } from '../env/env.ts';
@@ -10,10 +10,9 @@ import { fail, replyWith } from '../events/answers.ts';
 import { GuestInvocation } from '../events/invocation.ts';
 import { HostBody } from '../host-body.ts';
 import { importMain } from '../loader.ts';
-import { arrayPush, jsonParse, jsonStringify, reflectApply, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
+import { jsonParse, jsonStringify, reflectApply, TypeErrorCtor } from '../primordials.ts';
 import { takeValue } from '../rpc/calls.ts';
 import { leaveGlobalScope } from '../scope.ts';
-import { encodeUtf8 } from '../utf8.ts';
 import { isCallable } from '../web/base/idl.ts';
 
 let tools: object = {};
@@ -61,10 +60,6 @@ function reply(invocation: GuestInvocation, value: unknown): void {
   }
   if (stream !== undefined)
     throw new TypeErrorCtor('A stream cannot be returned from a run: return its bytes or its text');
-  const sequences = [encodeUtf8(text)];
-  for (let i = 0; i < bytes.length; i++) arrayPush(sequences, bytes[i] as Uint8Array); // the index is in range
-  const lengths: number[] = [];
-  for (let i = 0; i < sequences.length; i++) arrayPush(lengths, typedArrayLength(sequences[i]));
-  const head: CallAnswer = { b: lengths };
-  replyWith(invocation, jsonStringify(head), bodyOf(sequences, undefined) ?? '');
+  const { form, body } = valueBody(text, bytes, undefined);
+  replyWith(invocation, jsonStringify(form), body ?? '');
 }

@@ -4,7 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import { withoutCaller } from '../../quotas/caller-context.js';
-import { EdgeError, errorCode, isEdgeErrorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, isEdgeErrorCode, messageOf } from '../../quotas/errors.js';
 import { rethrowOutside } from '../../quotas/guarded.js';
 import type { AbuseEvent } from '../../quotas/requests/abuse-guard.js';
 import { warnUnheard } from '../events/unheard.js';
@@ -90,5 +90,5 @@ export class HostReports {
 /** Programs tell warnings apart by their codes, so that each of them has one of the table. */
 function withCode(cause: unknown): Error {
   if (cause instanceof Error && isEdgeErrorCode(errorCode(cause) ?? '')) return cause;
-  return new EdgeError('EDGE_INTERNAL', cause instanceof Error ? cause.message : String(cause), { cause });
+  return new EdgeError('EDGE_INTERNAL', messageOf(cause), { cause });
 }

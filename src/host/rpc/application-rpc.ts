@@ -5,10 +5,9 @@
 
 import { cancelBody } from '../../bindings/bodies/cancel-body.js';
 import type { GivenBodySource } from '../../bindings/bodies/given-body.js';
-import { type CallStream, putTogether, takeApart } from '../../bindings/callbacks/call-body.js';
+import { type CallStream, takeApart, valueBody } from '../../bindings/callbacks/call-body.js';
 import type { DecodeOther, ValueParts } from '../../bindings/callbacks/decode.js';
 import { countedBytes, decodeInSlices } from '../../bindings/callbacks/decode-in-slices.js';
-import { encodeValue } from '../../bindings/callbacks/encode.js';
 import { MAX_VALUE_BYTES } from '../../bindings/callbacks/wire.js';
 import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function/wire.js';
 import { MAX_PATH } from '../../bindings/function/wire.js';
@@ -19,7 +18,7 @@ import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
 import { checkProps } from '../ingress/props.js';
-import { refusalOf } from '../invocation/failures/admission-refusal.js';
+import { checkAdmission } from '../invocation/failures/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import type { Peer, SharedObject } from '../invocation/peers.js';
@@ -53,8 +52,7 @@ export function functionRpc(runner: () => InvocationTarget, options: RpcOptions 
   const text = JSON.stringify(props);
   const send: Send = async (path, args) => {
     const { context } = runner();
-    const decision = await context.admit('fail-closed', undefined);
-    if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
+    await checkAdmission(context, 'fail-closed');
     signal?.throwIfAborted();
     return transmit(
       context,
@@ -83,17 +81,8 @@ async function transmit(
 ): Promise<unknown> {
   const name = path.at(-1) ?? 'the stub';
   if (path.length > MAX_PATH) throw new TypeError(`RPC pipelined property path is too deep (max ${MAX_PATH}).`);
-  const { json, bytes, stream } = encodeValue(args, `The arguments of ${name}()`);
-  const sequences = [Buffer.from(JSON.stringify(json)), ...bytes];
-  const b = sequences.map(({ byteLength }) => byteLength);
-  const body = putTogether(sequences, stream, () => {});
-  const shape: ReceivedCall = {
-    ...target,
-    p: path,
-    ...(args === undefined && { g: true }),
-    b,
-    ...(stream !== undefined && { s: true }),
-  };
+  const { form, body } = valueBody(args, `The arguments of ${name}()`);
+  const shape: ReceivedCall = { ...target, p: path, ...(args === undefined && { g: true }), ...form };
   let callee: Peer | undefined;
   const answer = await begin(peer => {
     callee = peer;

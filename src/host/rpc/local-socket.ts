@@ -11,7 +11,7 @@ import type { RouteMode } from '../../quotas/requests/admission.js';
 import { checkRequestHead } from '../../quotas/requests/request-checks.js';
 import { headOfRaw, pairsOf, parseResponseHead } from '../ingress/http-head.js';
 import { errorAnswer } from '../ingress/local-fetch.js';
-import { refusalOf } from '../invocation/failures/admission-refusal.js';
+import { checkAdmission } from '../invocation/failures/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { run, StartOfCall } from './run-call.js';
@@ -59,8 +59,7 @@ async function ask(
   const { context } = runner;
   const { limits } = context;
   checkRequestHead({ method, url: url.href, headers: pairsOf(headers) }, limits);
-  const decision = await context.admit(mode, undefined);
-  if (decision.kind !== 'admit') throw refusalOf(context, mode, decision);
+  await checkAdmission(context, mode);
   const head = headOfRaw(method, url.href, headers);
   const start = StartOfCall.fetch(head, undefined, chain);
   start.isUpgrade = true;

@@ -1,9 +1,7 @@
 /** One run: it takes a thread whose realm is new, gives it the code, and returns or ends it. */
 
 import type { FunctionServices } from '../../backend/calls/answer-call.js';
-import { putTogether } from '../../bindings/callbacks/call-body.js';
-import { encodeValue } from '../../bindings/callbacks/encode.js';
-import type { BodyForm } from '../../bindings/function/wire.js';
+import { valueBody } from '../../bindings/callbacks/call-body.js';
 import type { Service, ServiceBody } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { IsolateGone } from '../../pool/host/isolate-loss.js';
@@ -13,7 +11,7 @@ import { guarded } from '../../quotas/guarded.js';
 import { ServiceId, TOOLS } from '../../quotas/service-calls.js';
 import { scanModules } from '../deploy/scan-modules.js';
 import type { InvocationOutcome, LogEvent } from '../events.js';
-import { refusalOf } from '../invocation/failures/admission-refusal.js';
+import { checkAdmission } from '../invocation/failures/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
 import { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
@@ -66,11 +64,8 @@ interface Finished {
 
 /** @throws TypeError or RangeError for an input that cannot be copied */
 export function encodedInput(input: unknown): { readonly head: string; readonly body: ServiceBody | null } {
-  const { json, bytes, stream } = encodeValue(input, 'The input of run()');
-  const sequences = [Buffer.from(JSON.stringify(json)), ...bytes];
-  const b = sequences.map(({ byteLength }) => byteLength);
-  const head: BodyForm = { b, ...(stream !== undefined && { s: true }) };
-  return { head: JSON.stringify(head), body: putTogether(sequences, stream, () => {}) };
+  const { form, body } = valueBody(input, 'The input of run()');
+  return { head: JSON.stringify(form), body };
 }
 
 /** Runs the code. Never rejects. */
@@ -128,8 +123,7 @@ class Run {
     const { sourceBytes } = limits.own;
     if (source.length > sourceBytes) throw runLimitError(this.#subject, 'sourceBytes', source.length, sourceBytes);
     this.#aborting.signal.throwIfAborted();
-    const decision = await context.admit('fail-closed', undefined);
-    if (decision.kind !== 'admit') throw refusalOf(context, 'fail-closed', decision);
+    await checkAdmission(context, 'fail-closed');
     const modules = await scanModules(
       { modules: [{ name: FILE, kind: 'esm', bytes: source.length }], body: source },
       context.share,

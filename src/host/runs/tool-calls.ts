@@ -2,7 +2,7 @@
 
 import type { ClientBodies } from '../../bindings/bodies/given-bodies.js';
 import { type CallbackShare, callbackBinding, gateOf } from '../../bindings/callbacks/callback-binding.js';
-import { answering } from '../../bindings/callbacks/callback-service.js';
+import { answering, nameAndMessage } from '../../bindings/callbacks/callback-service.js';
 import type { ApplicationCallback, CallbackContext } from '../../bindings/callbacks/types.js';
 import type { Service } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -112,7 +112,7 @@ export class ToolCalls {
         status,
         startMs: rounded(beganMs - this.#startedMs),
         durationMs: rounded(performance.now() - beganMs),
-        ...(error !== undefined && { error: nameAndMessage(error) }),
+        ...(error !== undefined && { error: recorded(error) }),
       };
       this.#calls.push(call);
       report(this.#options.onCall, call);
@@ -149,11 +149,7 @@ export function report<T>(listener: ((value: T) => void) | undefined, value: T):
   }
 }
 
-function nameAndMessage(error: unknown): { readonly name: string; readonly message: string } {
-  try {
-    if (error instanceof Error) return { name: `${error.name}`, message: `${error.message}` };
-    return { name: 'Error', message: `${error}` };
-  } catch {
-    return { name: 'Error', message: 'The tool threw a value that cannot be converted to a string' };
-  }
+function recorded(error: unknown): NonNullable<RunCall['error']> {
+  const [name, message] = nameAndMessage(error);
+  return { name, message };
 }

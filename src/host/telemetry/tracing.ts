@@ -4,6 +4,7 @@
  */
 import type * as Otel from '@opentelemetry/api';
 import type { CallTrace, TracedCall } from '../../backend/calls/call-trace.js';
+import { messageOf } from '../../quotas/errors.js';
 import type { InvocationEvent } from '../events.js';
 import { openTelemetry, tracer } from './open-telemetry.js';
 import { type InvocationTrace, TRIGGERS, type TracedStart } from './trace.js';
@@ -59,7 +60,7 @@ class OpenTrace implements InvocationTrace {
       end: (error, answer) => {
         const status = statusOf(answer);
         if (call.service === 'fetch' && status !== undefined) span.setAttribute('http.response.status_code', status);
-        if (error !== undefined) this.#fail(span, error instanceof Error ? error.message : String(error));
+        if (error !== undefined) this.#fail(span, messageOf(error));
         span.end();
       },
     };

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { accessSync, chmodSync, constants, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
+import { messageOf } from '../../quotas/errors.js';
 import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { ownFolder } from '../package-paths.js';
 import { CONFINE_HASHES } from './confine-hashes.js';
@@ -33,7 +34,7 @@ export function findConfine(folder = join(ownFolder(), 'native'), architecture: 
     return { path };
   } catch (error) {
     if (isShortage(error)) throw error;
-    return { problem: `the launcher cannot be used: ${error instanceof Error ? error.message : String(error)}` };
+    return { problem: `the launcher cannot be used: ${messageOf(error)}` };
   }
 }
 

@@ -57,7 +57,7 @@ export function isInstalled(program: string): boolean {
 }
 
 /** The error message of a program, in one line. */
-export function messageOf(text: string): string {
+function firstLine(text: string): string {
   const line =
     text
       .split('\n')
@@ -73,7 +73,7 @@ export function outputOf(program: string, args: readonly string[]): Promise<stri
   return new Promise((resolve, reject) => {
     execFile(program, args, { env: {}, timeout: OUTPUT_WITHIN_MS }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else reject(isShortage(error) ? error : new Error(messageOf(stderr) || error.message));
+      else reject(isShortage(error) ? error : new Error(firstLine(stderr) || error.message));
     });
   });
 }
@@ -120,7 +120,7 @@ export function attempt(
     );
     child.once(
       'close',
-      guarded(code => resolve({ works: code === 0, isLate: child.killed, message: messageOf(message) })),
+      guarded(code => resolve({ works: code === 0, isLate: child.killed, message: firstLine(message) })),
     );
   });
 }

@@ -7,7 +7,7 @@ import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { EdgeError } from '../../quotas/errors.js';
+import { EdgeError, messageOf } from '../../quotas/errors.js';
 import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { NODE_PATH } from '../node-path.js';
 import { ownFolder } from '../package-paths.js';
@@ -112,7 +112,7 @@ async function make(option: SandboxOption, rules: ProcessRules): Promise<Sandbox
     return await probe(findPrograms(), rules);
   } catch (error) {
     // Else a layer would be missing for as long as this process lives, because it could not be tried out for a moment.
-    throw isShortage(error) ? notTried(error instanceof Error ? error.message : String(error)) : error;
+    throw isShortage(error) ? notTried(messageOf(error)) : error;
   }
 }
 
@@ -241,7 +241,7 @@ class Search {
       return works ? undefined : message || 'Node does not start behind it';
     } catch (error) {
       if (isShortage(error)) throw error;
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     } finally {
       if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
       if (id !== undefined) ids?.give(id);

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import process from 'node:process';
-import { EdgeError, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode, messageOf } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { outputOf, type Programs } from './programs.js';
 
@@ -182,7 +182,7 @@ function processNames(): string[] {
   try {
     return readdirSync('/proc');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     const message = `Cannot start a cell: it is not known which processes its user has (${why}); raise the limit of open files, or mount /proc`;
     throw new EdgeError('EDGE_CELL_START', message, { cause });
   }

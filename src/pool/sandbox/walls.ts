@@ -1,5 +1,6 @@
 /** The ways to wall a cell off, from the best to none, as commands that go before its own. The requirements of each are tried out, not guessed (sandbox.ts). */
 import process from 'node:process';
+import { messageOf } from '../../quotas/errors.js';
 import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { confineCommand } from './confine.js';
 import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './filter/cell-filter.js';
@@ -391,7 +392,7 @@ async function quietly<T>(work: Promise<T>, what: string, reasons: string[]): Pr
     return await work;
   } catch (error) {
     if (isShortage(error)) throw error;
-    reasons.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+    reasons.push(`${what}: ${messageOf(error)}`);
     return undefined;
   }
 }

@@ -149,7 +149,7 @@ function takesNumbers(schema: unknown): boolean {
 }
 
 /** A JSON pointer as keys: `/routes/0/mode`. */
-function keysOf(pointer: string): KeyPath {
+export function keysOf(pointer: string): string[] {
   return pointer
     .split('/')
     .slice(1)

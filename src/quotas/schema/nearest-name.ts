@@ -6,7 +6,7 @@ export function nearestName(given: string, names: readonly string[]): string | u
   if (given.length > 40) return undefined;
   const wanted = plain(given);
   let nearest: string | undefined;
-  let least = Math.floor((wanted.length + 1) / 4) + 1;
+  let least = mistakesIn(wanted) + 1;
   for (const name of names) {
     const distance = distanceOf(wanted, plain(name), least);
     if (distance >= least) continue;
@@ -14,6 +14,11 @@ export function nearestName(given: string, names: readonly string[]): string | u
     least = distance;
   }
   return nearest;
+}
+
+/** The most typing errors that a name of this length is taken to have. */
+export function mistakesIn({ length }: string): number {
+  return Math.floor((length + 1) / 4);
 }
 
 /** `cpu_ms`, `cpuMS` and `CpuMs` are one name to who types them. */

@@ -4,6 +4,12 @@ import { EdgeError } from '../../../quotas/errors.js';
 import { type AdmissionDecision, type RouteMode, refusalError } from '../../../quotas/requests/admission.js';
 import type { InvocationContext } from '../invocation-context.js';
 
+/** Counts a request of the function. @throws EdgeError the refusal */
+export async function checkAdmission(context: InvocationContext, mode: RouteMode): Promise<void> {
+  const decision = await context.admit(mode, undefined);
+  if (decision.kind !== 'admit') throw refusalOf(context, mode, decision);
+}
+
 export function refusalOf(
   context: InvocationContext,
   mode: RouteMode,

@@ -1,5 +1,6 @@
 /** Declarations of tools in TypeScript, for the prompt of a language model: from JSON Schema, within bounds, since schemas may come from elsewhere. */
 
+import { keysOf } from '../../../quotas/schema/complaint.js';
 import { isObject } from '../../../quotas/schema/describe.js';
 import type { CompiledTool } from './compile-tools.js';
 import { jsonSchemaOf } from './json-schema-of.js';
@@ -130,10 +131,7 @@ class TypeWriter {
   #referred(ref: string): unknown {
     if (!ref.startsWith('#')) return undefined;
     let found = this.#root;
-    for (const part of ref.split('/').slice(1)) {
-      const name = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
-    }
+    for (const name of keysOf(ref)) found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
     return found;
   }
 }

@@ -1,6 +1,6 @@
 /** The tool that was probably meant by a name that none has. Code under attack asks often: names are compared only when their letters are nearly the same. */
 
-import { distanceOf } from '../../../quotas/schema/nearest-name.js';
+import { distanceOf, mistakesIn } from '../../../quotas/schema/nearest-name.js';
 
 const MAX_NAME = 100;
 const MAX_SHOWN = 10;
@@ -44,7 +44,7 @@ export class NearestTool {
     const wanted = plain(given);
     const letters = lettersOf(wanted);
     let nearest: string | undefined;
-    let least = Math.floor((wanted.length + 1) / 4) + 1;
+    let least = mistakesIn(wanted) + 1;
     let compared = 0;
     for (const { name, plain, letters: known } of this.#known) {
       // Each edit changes two letters at the most.

@@ -7,6 +7,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { Ajv, type AnySchemaObject, type ErrorObject } from 'ajv';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { keysOf } from '../../../quotas/schema/complaint.js';
 import { describe, isObject } from '../../../quotas/schema/describe.js';
 
 /** A mistake in a value. */
@@ -130,14 +131,10 @@ function withFormats<T extends Ajv | Ajv2020>(ajv: T): T {
 }
 
 function issueOfAjv({ instancePath, message = INVALID, params }: ErrorObject): Issue {
-  const path = instancePath
-    .split('/')
-    .slice(1)
-    .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'));
   const { allowedValues, allowedValue, additionalProperty, unevaluatedProperty } = params;
   const detail: unknown = allowedValues ?? allowedValue ?? additionalProperty ?? unevaluatedProperty;
   const text = detail === undefined ? message : `${message} (${JSON.stringify(detail)})`;
-  return { path: written(path), message: text.slice(0, MAX_MESSAGE) };
+  return { path: written(keysOf(instancePath)), message: text.slice(0, MAX_MESSAGE) };
 }
 
 /** As JavaScript writes it behind a value. */

@@ -2,7 +2,7 @@
  * Warm cells: started ahead, each with one warm isolate, so that the first function of an account does not wait for a process. Nothing in them depends
  * on an account. A cell that is taken stays with its account; the next one is started in the background.
  */
-import { EdgeError } from '../../../quotas/errors.js';
+import { EdgeError, messageOf } from '../../../quotas/errors.js';
 import { detached, FAULT, guarded, guardedEach } from '../../../quotas/guarded.js';
 import { canRaisePriority, LOWEST_PRIORITY, ownPriority } from '../../processes/tree-priority.js';
 import type { CellOptions } from '../cell.js';
@@ -169,7 +169,7 @@ export class WarmCells {
       if (this.#options.hasRoom()) await this.#start();
       else nextMs = noRoomMs;
     } catch (error) {
-      this.#failed(0, error instanceof Error ? error.message : String(error));
+      this.#failed(0, messageOf(error));
     } finally {
       this.#isStarting = false;
       if (this.#cells.size < this.#options.count) this.#refillIn(nextMs);
