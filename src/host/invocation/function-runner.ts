@@ -100,8 +100,7 @@ export class FunctionRunner implements Replacements {
     this.#waiting++;
     // The text and its containers: a character takes two bytes at most.
     const heldBytes = WAITING_BYTES + start.head.length * 2 + (start.body?.length ?? 0) * 2;
-    share.bytes.countHeap(heldBytes);
-    share.beginInvocation();
+    const release = share.holdWaiting(heldBytes);
     const beganMs = performance.now();
     let isolate: IsolateHandle;
     try {
@@ -115,8 +114,7 @@ export class FunctionRunner implements Replacements {
       throw error;
     } finally {
       this.#waiting--;
-      share.bytes.countHeap(-heldBytes);
-      share.endInvocation();
+      release();
     }
     // Retired while it loaded.
     if (this.#successor !== undefined && !isolate.isUsable) return this.run(start, sink);

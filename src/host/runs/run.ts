@@ -6,7 +6,7 @@ import type { Service, ServiceBody } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { IsolateGone } from '../../pool/host/isolate-loss.js';
 import type { LoadHead } from '../../protocol/messages.js';
-import { EdgeError, type EdgeErrorCode, errorCode } from '../../quotas/errors.js';
+import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { ServiceId, TOOLS } from '../../quotas/service-calls.js';
 import { scanModules } from '../deploy/scan-modules.js';
@@ -21,10 +21,11 @@ import { receive } from '../rpc/application-rpc.js';
 import { checkAnswer } from '../rpc/call-heads.js';
 import type { CalleeAnswer } from '../rpc/call-sink.js';
 import { run as runCall, StartOfCall } from '../rpc/run-call.js';
+import { LIMITS, messageIn, runError, toEdgeError } from './run-errors.js';
 import { type RunLimits, runLimitError } from './run-limits.js';
 import type { RunThread } from './run-threads.js';
 import { report, TOOL_ROW, type ToolCalls } from './tool-calls.js';
-import type { RunError, RunLog, RunOptions, RunResult, RunUsage } from './types.js';
+import type { RunLog, RunOptions, RunResult, RunUsage } from './types.js';
 
 /** The file that the code is, in stacks. */
 const FILE = 'run.js';
@@ -32,6 +33,8 @@ const FILE = 'run.js';
 const END_WITHIN_MS = 100;
 /** A cell that does not answer at all is given up. */
 const LOAD_WALL_MS = 30_000;
+/** The size of a waiting run, besides its texts and bytes. */
+const WAITING_BYTES = 2048;
 /** Each line is an object of the application's, however short it is. */
 const MAX_LINES = 10_000;
 
@@ -124,11 +127,7 @@ class Run {
     if (source.length > sourceBytes) throw runLimitError(this.#subject, 'sourceBytes', source.length, sourceBytes);
     this.#aborting.signal.throwIfAborted();
     await checkAdmission(context, 'fail-closed');
-    const modules = await scanModules(
-      { modules: [{ name: FILE, kind: 'esm', bytes: source.length }], body: source },
-      context.share,
-    );
-    const thread = await this.#loaded(this.#head(modules), source);
+    const thread = await this.#waited(code, source, input);
     let isClean = false;
     try {
       this.#aborting.signal.throwIfAborted();
@@ -140,6 +139,22 @@ class Run {
       throw error;
     } finally {
       place.give(thread, isClean);
+    }
+  }
+
+  /** The thread of {@link #loaded}. Until the run has it, the account pays for what it holds, as for a request that waits for its isolate. */
+  async #waited(code: string, source: Uint8Array, { head, body }: ReturnType<typeof encodedInput>): Promise<RunThread> {
+    const { share } = this.#parts.context;
+    share.checkInvocation();
+    const inputBytes = body instanceof Uint8Array ? body.length : 0;
+    // A character takes two bytes at most.
+    const release = share.holdWaiting(WAITING_BYTES + code.length * 2 + head.length * 2 + source.length + inputBytes);
+    try {
+      const module = { name: FILE, kind: 'esm', bytes: source.length } as const;
+      const modules = await scanModules({ modules: [module], body: source }, share);
+      return await this.#loaded(this.#head(modules), source);
+    } finally {
+      release();
     }
   }
 
@@ -315,52 +330,6 @@ class Run {
     const status = aborted ? 'aborted' : LIMITS.has(cause.code) ? 'limit' : 'failed';
     return { status, error: runError(cause, this.#subject), ...this.#record() };
   }
-}
-
-/** The codes of limits. */
-const LIMITS: ReadonlySet<EdgeErrorCode> = new Set([
-  'EDGE_CPU_LIMIT',
-  'EDGE_MEMORY_LIMIT',
-  'EDGE_WALL_TIME_LIMIT',
-  'EDGE_LIMIT_EXCEEDED',
-]);
-
-/** Where the code does not parse, at the end of the message. */
-const PLACE = /^(.*) \((run\.js:\d+:\d+)\)$/s;
-
-/** An exception of the code is the cause. Every other error has no place in the code, and is about the run. */
-function runError(error: EdgeError, subject: string): RunError {
-  const { code, cause } = error;
-  if (code !== 'EDGE_HANDLER_THREW' || !(cause instanceof Error)) {
-    const message = messageOf(error, subject);
-    return { name: error.name, message, code, stack: `${error.name}: ${message}` };
-  }
-  const { name, message, stack = '' } = cause;
-  const [, text, place] = name === 'SyntaxError' ? (PLACE.exec(message) ?? []) : [];
-  if (text === undefined || stack.includes('\n    at ')) return { name, message, code, stack };
-  return { name, message, code: 'EDGE_SCRIPT_SYNTAX', stack: `${name}: ${text}\n    at ${place}` };
-}
-
-/** The errors of functions say what they are about in the words of functions. */
-function messageOf({ code, message, limit }: EdgeError, subject: string): string {
-  if (code === 'EDGE_HANDLER_STALLED')
-    return `Cannot ${subject}: it waits for a promise, and no timer, call or other work is pending that could settle it`;
-  if (limit === undefined || code === 'EDGE_LIMIT_EXCEEDED') return message;
-  const about = message.slice(message.indexOf(': ') + 2);
-  return `Cannot ${subject}: ${about.replace(/ \(plan .*$/, ` (option limits.${limit.name} of sandbox())`)}`;
-}
-
-function messageIn({ cause, message }: EdgeError): string {
-  return cause instanceof Error ? cause.message : message;
-}
-
-function toEdgeError(error: unknown): EdgeError {
-  if (error instanceof EdgeError) return error;
-  const { name, message } = error instanceof Error ? error : { name: 'Error', message: String(error) };
-  const cause = new Error(message);
-  cause.name = name;
-  cause.stack = `${name}: ${message}`;
-  return new EdgeError('EDGE_HANDLER_THREW', message, { cause });
 }
 
 /** The isolate has written it. */

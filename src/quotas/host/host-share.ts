@@ -204,6 +204,16 @@ export class HostShare {
     this.bytes.countHeap(-INVOCATION_BYTES);
   }
 
+  /** An invocation that waits for its isolate is open, and its bytes are held. Returns what ends that. */
+  holdWaiting(heldBytes: number): () => void {
+    this.bytes.countHeap(heldBytes);
+    this.beginInvocation();
+    return () => {
+      this.bytes.countHeap(-heldBytes);
+      this.endInvocation();
+    };
+  }
+
   /** Counts a file or socket that is about to be opened. @throws EdgeError EDGE_OVERLOADED when the account has as many as it may */
   openDescriptor(): void {
     const { openDescriptors } = this.limits;

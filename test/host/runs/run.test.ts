@@ -1,4 +1,5 @@
 /** Runs of code that was just written: `account.sandbox().run(code)`. */
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { EdgeErrorCode, InvocationEvent, RunOptions, RunResult, SandboxOptions } from '../../../src/index.js';
@@ -341,4 +342,31 @@ test('a session that is idle, or whose place is needed, loses its realm', async 
   for (const session of kept) t.is((await session.run('globalThis.left = 1; return 1')).value, 1);
   t.is((await box.run('return globalThis.left')).value, undefined);
   for (const session of kept) t.is((await session.run('return 2')).value, 2);
+});
+
+test('runs that wait for a thread are open invocations of their account, and their code is memory that it holds', async t => {
+  const host = newHost(t, { openInvocations: 40 });
+  const end = new AbortController();
+  const ended = once(end.signal, 'abort');
+  const box = host.account('acme').sandbox({ tools: { wait: { run: () => ended.then(() => {}) } } });
+  const runs = Array.from({ length: 60 }, () => box.run('await tools.wait()'));
+  const refused = runs.map(async run => {
+    const { status, error } = await run;
+    return status === 'ok' ? undefined : `${error?.code}: ${error?.message}`;
+  });
+  const first = await Promise.race(refused);
+  t.regex(first ?? '', /^EDGE_OVERLOADED: .*40 are open, option openInvocations is 40/);
+  end.abort();
+  const messages = await Promise.all(refused);
+  t.is(messages.filter(message => message === undefined).length, 40);
+  t.is(await returned(box.run('return 1')), 1);
+
+  const small = newHost(t, { hostBytes: 16 * 1024 * 1024 })
+    .account('small')
+    .sandbox();
+  const code = `return 1; // ${'x'.repeat(200_000)}`;
+  const results = await Promise.all(Array.from({ length: 60 }, () => small.run(code)));
+  const codes = new Set(results.map(({ status, error }) => (status === 'ok' ? 'ok' : error?.code)));
+  t.deepEqual(codes, new Set(['ok', 'EDGE_OVERLOADED']));
+  t.is(await returned(small.run(code)), 1);
 });
