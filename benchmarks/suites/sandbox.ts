@@ -21,7 +21,7 @@ const FILTER_FD = 3;
 /** A user that nothing else has. */
 const USER = 2_100_000_000;
 
-/** Not run unless named: cells behind the launcher alone, as in containers, and behind bubblewrap. Linux, as root, with bubblewrap. */
+/** Cells behind the launcher alone, as in containers, and behind bubblewrap. It runs when it is named, and needs root on Linux with bubblewrap. */
 export const sandbox: Benchmark = {
   name: 'sandbox',
   isOptional: true,

@@ -1,6 +1,6 @@
 /**
- * The output gate: nothing leaves a stateful object before its earlier writes are on disk, and nothing leaves when one of them has failed. So the code of an
- * object need not await its writes, and a caller with an answer can rely on them. Three places keep that promise:
+ * The output gate: nothing leaves a stateful object before its earlier writes are on disk, and nothing leaves when one of them has failed. The code of
+ * an object need not await its writes, and a caller that has an answer can rely on them. Three places keep that promise:
  *
  *     src/guest/output-gate.ts                requests, calls and messages to others wait for the writes of all objects of the realm. The realm cannot know
  *                                             which object's code runs: a promise may continue code of one object in a turn of another.

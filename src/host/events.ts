@@ -95,7 +95,7 @@ export interface CronEvent {
 export interface EgressEvent {
   readonly account: string;
   readonly function: string;
-  /** As in its event; undefined when it was over already. */
+  /** The same id is in the event of the invocation. Undefined when the invocation was over already. */
   readonly invocation: string | undefined;
   /** `host`: no entry of `hosts` allows it. `secret`: a secret may not be sent there. `address`: the host's own `egress` allows none of its addresses. */
   readonly reason: 'host' | 'secret' | 'address';
@@ -110,7 +110,7 @@ export interface EgressEvent {
   readonly path?: string;
   /** The name of the secret. */
   readonly secret?: string;
-  /** As the function sees it. */
+  /** The text of the error that the function gets. */
   readonly message: string;
   /** Says what would allow it, and names the option. */
   readonly remedy: string;

@@ -39,7 +39,7 @@ export function createHostCall(sets: readonly OpSet[], seal: (end: () => void) =
   table[Op.LastError] = () => lastError;
   Object.freeze(table);
   let isInside = false;
-  // As if a call was running that never ends: the check of nested calls then refuses each one, and costs nothing more.
+  // The bridge looks as if it were inside a call that never ends. The check of nested calls then refuses each call, and costs nothing more.
   seal(() => {
     isInside = true;
   });

@@ -24,7 +24,7 @@ export enum HostOpens {
   Rpc = 7,
   /** An event of a stateful object (bindings/objects/wire.ts). */
   ObjectEvent = 8,
-  /** A message, the close or the failure of a sleeping WebSocket. Only behind the head of an ObjectEvent: see bindings/objects/socket-wire.ts. */
+  /** A message, the close or the failure of a sleeping WebSocket. It follows the head of an ObjectEvent: see bindings/objects/socket-wire.ts. */
   SocketEvent = 9,
   /** A timer of a stateful object that has outlived its event. Only behind the head of an ObjectEvent; its own head is empty. */
   Timer = 10,

@@ -104,7 +104,7 @@ declare var IdentityTransformStream: {
   new (strategy?: { highWaterMark?: number }): IdentityTransformStream;
 };
 
-/** Exactly the given number of bytes in and out; fewer or more are an error. As a body, it is sent with its length. */
+/** Exactly the given number of bytes in and out; fewer or more are an error. A body made of it is sent with its length. */
 interface FixedLengthStream {
   readonly readable: ReadableStream<Uint8Array<ArrayBuffer>>;
   readonly writable: WritableStream<ArrayBuffer | ArrayBufferView>;

@@ -29,7 +29,7 @@ interface Request {
   readonly destination: '';
 }
 
-/** Not in the global scope of a function: only while an event is being handled. Each counts as a subrequest, as does each redirect of it. */
+/** A function may call it while an event is being handled, and not in its global scope. Each counts as a subrequest, as does each redirect of it. */
 declare function fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
 
 /** GET is the only method that has responses in a cache. */

@@ -18,7 +18,7 @@ const attacks = await Promise.all(
 
 const PROBE_IMPORT = /^import \{[^}]*\} from '\.\/probe\.js';$/m;
 
-/** As a function of one module: undefined for an attack that needs several. */
+/** The attack as a function of one module. Undefined for an attack that needs several. */
 function codeOf({ modules, isScript }: Attack): string | undefined {
   const [main = '', ...others] = Object.values(modules);
   if (isScript || others.length > 0 || !PROBE_IMPORT.test(main) || !main.includes('export default {')) return undefined;
@@ -64,7 +64,7 @@ const FINGERPRINT = `
 interface Arena {
   readonly host: EdgeHost;
   readonly box: AccountSandbox;
-  /** Of another account, where nothing is attacked. */
+  /** A sandbox of another account, where nothing is attacked. */
   readonly neighbour: AccountSandbox;
   readonly clean: readonly string[];
 }

@@ -178,7 +178,7 @@ test('when the process is killed calls fail with a code, and the next ones are a
   t.is(await textOf(fn.fetch('http://x/')), 'done');
   const { backend } = host.health();
   t.is(typeof backend?.pid, 'number');
-  // Its end does not come: the call is under way until it fails. The backend process has taken the beginning by the time so much was asked for.
+  // The body has no end: the call is in flight until it fails. The backend process has taken the beginning by the time so much was asked for.
   let pieces = 0;
   let isUnderWay = (): void => {};
   const underWay = new Promise<void>(resolve => {

@@ -1,4 +1,4 @@
-/** What the backend process says of itself reaches the applications as `warning` events and in host.health(). */
+/** Notices of the backend process about itself reach the applications as `warning` events and in host.health(). */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -252,7 +252,7 @@ test('a binding of another list is an option, a table of the file and a type of 
 test('load() quotes no secret that stands in the wrong place', async t => {
   const host = newHost(t);
   for (const secrets of ['s3cret', ['s3cret'], { A: ['s3cret'] }, { A: { value: 's3cret' } }]) {
-    const given: never = { secrets } as never; // What TypeScript refuses as well.
+    const given: never = { secrets } as never; // TypeScript refuses it as well.
     const { message } = await t.throwsAsync(host.load('export default {}', given), { instanceOf: TypeError });
     t.regex(message, /^Option secrets(\.A)? of load\(\) is an? (string|array|object), expected /);
   }

@@ -100,7 +100,7 @@ export class NamedRecords<Stored extends NamedRecord> {
     return found;
   }
 
-  /** Undefined also for what cannot be a name. */
+  /** A value that cannot be a name has no record. */
   async read({ storage, account, work }: NamedOwner, name: unknown): Promise<Stored | undefined> {
     if (!this.names.allows(name)) return undefined;
     const record = await storage.records.get(this.keyOf(account, name), work);

@@ -23,7 +23,7 @@ export interface Setup {
   readonly objectIdleMs?: number;
   /** The host keeps answers of stateful objects back until what they have written is on disk. */
   readonly holdsAnswers?: boolean;
-  /** Only for runs. */
+  /** Set when the isolate is for runs. */
   readonly run?: RunSetup;
 }
 

@@ -38,7 +38,7 @@ export const SANDBOX_LIMITS: Schema<SandboxLimits> = objectOf<SandboxLimits>({
 const ERROR_TEXT_BYTES = 32 * 1024;
 
 export interface RunLimits {
-  /** As its isolate and its invocation have them. */
+  /** The form in which its isolate and its invocation have the limits. */
   readonly resolved: ResolvedLimits;
   readonly own: Readonly<Record<RunLimitName, number>>;
 }

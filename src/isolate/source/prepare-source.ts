@@ -1,8 +1,8 @@
 /**
- * Makes the code of a run, which somebody or a language model has just written, one ES module whose default export is called with `{ tools, input, env }`.
- * The code is a module, or the body of such a function, and may have types. Parsing decides which: no text is taken for code, or code for text.
+ * Turns the code of a run into one ES module. The default export of the module is called with `{ tools, input, env }`. The code is such a module, or the
+ * body of such a function, and may have types. Parsing decides which: no text is taken for code, or code for text.
  *
- * This belongs into the isolate's thread: what a parser costs is the author's to choose. A text of 150 characters keeps every parser of TypeScript busy for
+ * This work belongs in the isolate's thread: what a parser costs is the author's to choose. A text of 150 characters keeps every parser of TypeScript busy for
  * minutes (`x = <T>(y = ` many times), which is the thread's CPU time.
  */
 import { getLineInfo, type Node, type Program } from 'acorn';

@@ -74,9 +74,9 @@ export async function sandboxFor(option: SandboxOption, rules: ProcessRules = CE
 let presumed: Promise<Sandbox | undefined> | undefined;
 
 /**
- * The sandbox of this process's first cells, sooner: whether a cell starts behind it is what they show themselves. When one does not, all walls are tried out
- * with whole processes as {@link sandboxFor} does, and the next call has the result. So a layer is missing here only if it is missing there. Rejects as that
- * does.
+ * The sandbox of this process's first cells, sooner: the cells themselves show whether they start behind it. If one does not, all walls are tried out with
+ * whole processes, as {@link sandboxFor} does, and the next call has that result. A layer that {@link sandboxFor} would find is therefore never missing here.
+ * Rejects as that does.
  */
 export async function firstSandboxFor(option: SandboxOption): Promise<Sandbox> {
   if (process.platform !== 'linux' || (option !== 'auto' && option !== 'strict')) return sandboxFor(option);

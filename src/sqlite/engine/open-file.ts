@@ -23,7 +23,7 @@ export function openFile(
   const database = new DatabaseSync(path, {
     readOnly: mode === 'read',
     enableForeignKeyConstraints: true,
-    // As on the hosted platform: "text" that names no column is text.
+    // The hosted platform does the same: "text" that names no column is text.
     enableDoubleQuotedStringLiterals: true,
     allowExtension: false,
     timeout: BUSY_MS,

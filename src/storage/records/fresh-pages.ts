@@ -3,7 +3,7 @@ import { type CallWork, OWN_WORK } from '../../quotas/host/call-work.js';
 import { afterPrefix, type LevelOperation } from './level-database.js';
 import type { RecordStore } from './record-store.js';
 
-/** So small that the calls of other accounts come in between. */
+/** A page is small, so that the calls of other accounts come in between. */
 const PAGE = 100;
 
 interface PageIterator<Item> {

@@ -1,4 +1,4 @@
-/** What a hostile function, or a server in league with it, tries against the option `egress`: hosts that are not listed, and the values of secrets. */
+/** Attacks of a hostile function, or of a server in league with it, on the option `egress`: hosts that are not listed, and the values of secrets. */
 import { once } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';

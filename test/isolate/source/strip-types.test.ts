@@ -55,7 +55,7 @@ test(strips, 'const f = (a: A): {\n  b: C\n} => a', 'const f = (a       \n      
 test(strips, 'const f = (a)\n: B => a', 'const f = (a \n  ) => a');
 test(strips, 'const f = async <\n  T,\n>(a: T) => a', 'const f = async (\n    \n  a   ) => a');
 
-// What the plugin of acorn has wrong.
+// The plugin of acorn has these wrong.
 test(
   strips,
   'const f = async () => { await a; return async <T>(b: T) => b; };',

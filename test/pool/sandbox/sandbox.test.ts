@@ -154,7 +154,7 @@ onLinux(
     trial.pass();
     trial.fail();
     t.is((await firstSandboxFor('auto')).trial, trial);
-    // As in another process, where none had started before.
+    // This is the state of another process, where none had started before.
     const failing = new Trial();
     failing.fail();
     failing.pass();

@@ -24,7 +24,7 @@ export interface FoundSecrets {
   readonly hidden: ReadonlyMap<string, string>;
 }
 
-/** As for the headers, and the URL, that a function may send. */
+/** The same bounds hold for the headers and the URL that a function sends itself. */
 const MAX_HEADERS_BYTES = 128 * 1024;
 const MAX_URL_LENGTH = 64 * 1024;
 
@@ -102,7 +102,7 @@ function isCandidate(value: string): boolean {
 
 const BASIC_START = /^basic /i;
 
-/** As servers repeat a value: plainly, and escaped for URLs. */
+/** A server may repeat a value as it is, or escaped for URLs. */
 function formsOf(value: string): string[] {
   const escaped = encodeURIComponent(value);
   return [value, escaped, escaped.replace(/%[0-9A-F]{2}/g, byte => byte.toLowerCase())];

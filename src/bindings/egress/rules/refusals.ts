@@ -6,7 +6,7 @@ import type { Destination } from './host-entry.js';
 /** A refused request or socket, as it crosses from the backend process. */
 export interface EgressRefusal extends Destination {
   readonly reason: 'host' | 'secret' | 'address';
-  /** As the function sees it. */
+  /** The text of the error that the function gets. */
   readonly message: string;
   /** A sentence without its full stop. */
   readonly remedy: string;

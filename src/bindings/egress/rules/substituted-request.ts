@@ -1,4 +1,4 @@
-/** A request as the network gets it, with secrets in it. Only the transport may see it: errors, answers and events have the request of the function. */
+/** A request as the network gets it, with secrets in it. It is for the transport alone: errors, answers and events have the request of the function. */
 import type { FoundSecrets } from './placeholders.js';
 
 /** Shorter values would be found by chance, and say nothing to whoever finds them replaced. */

@@ -24,7 +24,7 @@ export type Checker = (value: unknown) => Checked | Promise<Checked>;
 
 /** A JSON value of this many parts is checked within milliseconds. Parts that are referred to twice count twice. */
 const MAX_PARTS = 100_000;
-/** As deep as values are that functions send. */
+/** Functions cannot send deeper values either. */
 const MAX_DEPTH = 100;
 const INVALID = 'it is not valid';
 const MAX_ISSUES = 3;
@@ -137,7 +137,7 @@ function issueOfAjv({ instancePath, message = INVALID, params }: ErrorObject): I
   return { path: written(keysOf(instancePath)), message: text.slice(0, MAX_MESSAGE) };
 }
 
-/** As JavaScript writes it behind a value. */
+/** The path in the form in which JavaScript writes it behind a value. */
 function written(path: readonly unknown[]): string {
   let text = '';
   for (const part of path) {

@@ -30,7 +30,7 @@ export class SpareRefill {
     this.#cell = cell;
   }
 
-  /** Not while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */
+  /** It waits while a function loads: a new thread would take the processor from the load, and from the first request that waits for it. */
   soon(looks = REFILL_LOOKS): void {
     this.#timer ??= setTimeout(
       guarded(() => {
@@ -52,7 +52,7 @@ export class SpareRefill {
     // The launcher may not have opened the process of a cell that is starting. The isolate that it starts for asks for spares again.
     if (live.isRetired || !live.isReady) return;
     if (hasRoom?.(ISOLATE_BYTES) === false) return;
-    // Not the lease at which the cell is replaced: its spare would start after the other spares have been ended.
+    // The lease at which the cell is replaced gets no spare, which would start after the other spares have been ended.
     const room = Math.min(maxThreads - live.threads, live.cell.leasesLeft - REPLACE_AT_LEASES - 1);
     for (let missing = Math.min(spares - live.spares.length, room); missing > 0; missing--) {
       detached(live.addSpare(share), () => endAfterFault(live));

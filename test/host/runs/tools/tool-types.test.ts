@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { z } from 'zod';
 import type { Tools, ToolsOf } from '../../../../src/host/runs/tools/tool-types.js';
 
-/** As the parameter of sandbox(). */
+/** Takes the same types as sandbox() does. */
 function taken<const Inputs>(tools: ToolsOf<Inputs>): Tools {
   return tools as Tools; // each of them is a tool or a namespace, which TypeScript does not see while Inputs is open
 }
