@@ -1,5 +1,5 @@
 /** The launcher: how it is found, and what it does when a step fails. */
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -7,7 +7,9 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -183,8 +185,18 @@ withLauncher('a thousand starts leave no process and no descriptor', t => {
   t.deepEqual(descendantsOf(process.pid), []);
 });
 
-function openDescriptors(): number {
-  return Number(execFileSync('/bin/sh', ['-c', `ls /proc/${process.pid}/fd | wc -l`]).toString());
+/** The open descriptors of this process, each with its number and what it is. The descriptor that reads the folder is closed when it is looked at. */
+function openDescriptors(): ReadonlySet<string> {
+  const folder = '/proc/self/fd';
+  return new Set(
+    readdirSync(folder).flatMap(fd => {
+      try {
+        return `${fd} ${readlinkSync(join(folder, fd))}`;
+      } catch {
+        return [];
+      }
+    }),
+  );
 }
 
 const qemu = ['/usr/bin/qemu-aarch64-static', '/usr/bin/qemu-aarch64'].find(existsSync);
