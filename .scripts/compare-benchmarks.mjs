@@ -14,6 +14,7 @@ node .scripts/compare-benchmarks.mjs --before DIR --after DIR [options]
   --before DIR     the checkout to compare with
   --after DIR      the checkout that is compared
   --only NAMES     benchmarks, by name, with commas between (default dispatch,http,buckets,accounting)
+  --programs NAMES some programs of benchmarks that have several, as of npm run bench
   --pairs N        how often each checkout is run: before after, after before, ... (default 4)
   --rounds N       rounds of each run, as of npm run bench (default 3)
   --seconds N      seconds of each subject in a round, as of npm run bench (default 1)
@@ -32,6 +33,7 @@ function options() {
       before: { type: 'string' },
       after: { type: 'string' },
       only: { type: 'string', default: 'dispatch,http,buckets,accounting' },
+      programs: { type: 'string' },
       pairs: { type: 'string', default: '4' },
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '1' },
@@ -48,6 +50,7 @@ function options() {
   const checkouts = { before: checkout('--before', values.before), after: checkout('--after', values.after) };
   // The rest is checked by the benchmarks themselves.
   const args = ['--only', values.only, '--rounds', values.rounds, '--seconds', values.seconds];
+  if (values.programs !== undefined) args.push('--programs', values.programs);
   if (values.storage !== undefined) args.push('--storage', resolve(values.storage));
   return { checkouts, pairs, args, json: values.json };
 }
