@@ -189,7 +189,7 @@ function notThere(what: string): () => never {
   return () => {
     throw new EdgeError(
       'EDGE_NOT_SUPPORTED',
-      `Cannot use ${what} where the services have a process of their own: give new EdgeHost() the option backend: 'inline'`,
+      `Cannot use ${what} with a backend process: give new EdgeHost() the option backend: 'inline'`,
     );
   };
 }

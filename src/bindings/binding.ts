@@ -120,7 +120,7 @@ export interface BindingBase<Shared = unknown> {
   /** Its own part of the records, and the jobs for it while the storage is open. */
   readonly storage?: StorageOwner;
   /**
-   * Whether calls are answered in the application where the services have a process of their own: those that need code of the application.
+   * Whether calls are answered in the application where there is a backend process: those that need code of the application.
    * @default false
    */
   isInApplication?(options: unknown): boolean;

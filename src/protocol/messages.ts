@@ -40,8 +40,8 @@ export enum HostOpens {
 /** Kinds of an exchange that an isolate opens beside its calls, whose kinds are the numbers of services. */
 export enum IsolateOpens {
   /**
-   * Empty head: the services that it called have ended. Answered when there is a connection to the next ones; the bodies are the bytes of that. It fails when
-   * no connection can be made.
+   * Empty head: the backend process that it called has ended. Answered when there is a connection to the next one; the bodies are the bytes of that. It fails
+   * when no connection can be made.
    */
   Backend = 255,
 }

@@ -23,14 +23,14 @@ async function runWithDescriptors(count: number, ...args: readonly string[]): Pr
   return stdout;
 }
 
-withPrlimit('100 accounts in turn, and 200 clients at once, are all answered with 1,024 descriptors', async t => {
+withPrlimit('60 accounts in turn, and 200 clients at once, are all answered with 640 descriptors', async t => {
   t.timeout(PATIENCE_MS);
-  const { answers, clients, descriptors } = JSON.parse(await runWithDescriptors(1024, MANY_ACCOUNTS, '100'));
-  t.deepEqual(answers, { fine: 110 });
+  const { answers, clients, descriptors } = JSON.parse(await runWithDescriptors(640, MANY_ACCOUNTS, '60'));
+  t.deepEqual(answers, { fine: 70 });
   t.is(clients, 200);
-  t.is(descriptors.limit, 1024);
-  t.is(descriptors.reserved, 512);
-  t.true(descriptors.used < 600, String(descriptors.used));
+  t.is(descriptors.limit, 640);
+  t.is(descriptors.reserved, 320);
+  t.true(descriptors.used < 400, String(descriptors.used));
 });
 
 withPrlimit('accounts in turn are all answered with few descriptors and a backend process', async t => {
@@ -67,15 +67,15 @@ withPrlimit(
 );
 
 withPidsGroup(
-  '100 accounts in turn, and 200 clients at once, are all answered with 150 processes and threads',
+  '60 accounts in turn, and 200 clients at once, are all answered with 100 processes and threads',
   async t => {
     t.timeout(PATIENCE_MS);
-    const stdout = await runWithTasks(150, [process.execPath, MANY_ACCOUNTS, '100']);
+    const stdout = await runWithTasks(100, [process.execPath, MANY_ACCOUNTS, '60']);
     const { answers, clients, tasks } = JSON.parse(stdout);
-    t.deepEqual(answers, { fine: 110 });
+    t.deepEqual(answers, { fine: 70 });
     t.is(clients, 200);
-    t.is(tasks.limit, 150);
-    t.is(tasks.reserved, 37);
+    t.is(tasks.limit, 100);
+    t.is(tasks.reserved, 25);
   },
 );
 

@@ -36,7 +36,7 @@ export class InvocationAccounting implements CallTotals {
   readonly #share: HostShare | undefined;
   /** The host's work for the calls. */
   readonly work: CallWork;
-  /** The same for bodies that move between the services and the isolate. */
+  /** The same for bodies that move between the backend process and the isolate. */
   readonly pace: Pace;
   /** Bytes of bodies that fetch has sent to the network. */
   egressSentBytes = 0;

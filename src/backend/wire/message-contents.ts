@@ -62,7 +62,7 @@ export interface ToldRefusal {
 }
 
 export function parseToldRefusal(text: string): ToldRefusal {
-  return JSON.parse(text); // written by the services
+  return JSON.parse(text); // written by the backend process
 }
 
 export interface DatabaseChange {

@@ -1,7 +1,7 @@
 /**
  * The messages of the control connection between an application and its backend process, inside the frames of the connection: one list for each
- * direction and kind of message. Numbers in them are little-endian. A connection is one of a cell to the services, by the number that the application
- * gave it. Both ends are of one version, so a number may change its meaning.
+ * direction and kind of message. Numbers in them are little-endian. A connection is one of a cell to the backend process, by the number that the
+ * application gave it. Both ends are of one version, so a number may change its meaning.
  */
 
 /** Kinds of the exchanges that the application opens. */

@@ -55,6 +55,3 @@ export interface WireReply {
   readonly s?: number;
   readonly b?: string;
 }
-
-/** The configuration of the client in a function: nothing. */
-export type GuestSqlConfig = null;

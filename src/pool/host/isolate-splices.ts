@@ -5,7 +5,7 @@ import { asProtocolError } from '../../protocol/frames/protocol-error.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 
-/** The connection of this process to the services that an isolate calls. */
+/** The connection of this process to the backend process that an isolate calls. */
 export interface SpliceLine {
   readonly isConnected: boolean;
   /** Opens an exchange with the backend process for the rest of the body of a call. Undefined when it has ended. */

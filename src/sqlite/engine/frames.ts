@@ -51,11 +51,6 @@ export interface ReplyHead {
   readonly isWorn?: true;
 }
 
-/** Why the process cannot work. */
-export interface FatalHead {
-  readonly fatal: string;
-}
-
 /** The first message of a process: it has started. */
 export const READY = { ready: true } as const;
 

@@ -20,11 +20,6 @@ import type { BucketPlatform } from './client-platform.js';
  * The bucket as a program sees it (StoreBucket): one implementation, for functions inside their realm and for the application. It uses no
  * types and objects of a platform except those that it is given, and leaves the checks of arguments to the service behind `call`.
  */
-
-export type BucketClient<Stream extends ClientStream, BlobType> = ReturnType<
-  typeof createBucketClient<Stream, BlobType>
->;
-
 export function createBucketClient<Stream extends ClientStream, BlobType>(platform: BucketPlatform<Stream, BlobType>) {
   const { call } = platform;
 
