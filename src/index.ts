@@ -49,6 +49,7 @@ export type { CronMissed, CronOptions, CronOverlap } from './config-schema/cron-
 export type { Account, AccountInfo } from './host/account.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
+export type { LoadFileOptions } from './host/deploy/load-file.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';
 export { EdgeHost, type HostHealth } from './host/edge-host.js';
 export type { QueueMessage, QueueOutcome, QueueRetry } from './host/events/queue-batch.js';

@@ -23,6 +23,7 @@ import { type QueueProducer, queueBinding } from './queue/queue-binding.js';
 import { socketBinding } from './socket/socket-binding.js';
 import type { AccountSqlDatabase } from './sql/host-sql.js';
 import { sqlBinding } from './sql/sql-binding.js';
+import { unavailableBinding } from './unavailable/unavailable-binding.js';
 import { webSocketBinding } from './websocket/websocket-binding.js';
 
 const BINDINGS: readonly BindingDefinition[] = [
@@ -40,6 +41,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   objectBinding,
   objectStorageBinding,
   objectSocketBinding,
+  unavailableBinding,
 ];
 
 /**
@@ -67,6 +69,10 @@ export interface BindingOptions {
   readonly sql?: Readonly<Record<string, string>>;
   /** Classes of stateful objects: binding name to the name of a class that the function exports, or to `{ class, function }`. */
   readonly objects?: Readonly<Record<string, string | ObjectsTarget>>;
+  /**
+   * Services that the function expects and that do not exist here: binding name to the message of the error that its use throws, 1 to 1,000 characters.
+   */
+  readonly unavailable?: Readonly<Record<string, string>>;
 }
 
 /**

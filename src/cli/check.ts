@@ -2,12 +2,13 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Account } from '../host/account.js';
+import { locationOf } from '../host/deploy/bundle/function-error.js';
+import { CONFIG_NAME } from '../host/deploy/wrangler/find-file.js';
 import { EdgeHost } from '../host/edge-host.js';
 import { errorCode, messageOf, type SourceLocation } from '../quotas/errors.js';
 import { PLANS } from '../quotas/limits.js';
 import { type EnvFile, readEnvFile, withEnv } from './functions/env-file.js';
-import { CONFIG_NAME, type FunctionPlace, findFunctions } from './functions/find-functions.js';
-import { locationOf } from './functions/function-error.js';
+import { findFunctions } from './functions/find-functions.js';
 import { FunctionSource, type ReadFunction } from './functions/function-source.js';
 import { indented, shownMs } from './serving/lines.js';
 import { forEachFunction } from './serving/load-accounts.js';
@@ -36,6 +37,12 @@ which runs under the limits of the plan. Takes what edgehost dev takes, and the 
       value: 'PLAN',
       choices: PLANS,
       text: `limits that apply: ${PLANS.join(', ')}; default standard`,
+    },
+    env: {
+      kind: 'text',
+      short: 'e',
+      value: 'NAME',
+      text: 'environment of wrangler.toml, .json or .jsonc; default that of CLOUDFLARE_ENV, or its top level',
     },
     'env-file': { kind: 'text', value: 'FILE', text: 'lines of NAME=value, as edgehost dev takes them' },
     json: { kind: 'flag', text: 'one JSON object a function and line' },
@@ -68,7 +75,8 @@ export const CHECK = command(SYNTAX, async ({ values, paths }, io) => {
   else {
     const envFile = values['env-file'];
     const env = envFile === undefined ? {} : await orUnusable(readEnvFile(envFile));
-    await checkFunctions(path, { plan: values.plan, env, report });
+    const usual = io.env.CLOUDFLARE_ENV;
+    await checkFunctions(path, { plan: values.plan, env, report, environment: values.env, usualEnvironment: usual });
   }
   return errors > 0 ? 1 : 0;
 });
@@ -85,27 +93,38 @@ async function isFileOfServer(path: string): Promise<boolean> {
   return isServerFile(path);
 }
 
-async function checkFunctions(
-  path: string,
-  { plan, env, report }: { plan: (typeof PLANS)[number] | undefined; env: EnvFile; report: (finding: Finding) => void },
-): Promise<void> {
+interface CheckOptions {
+  readonly plan: (typeof PLANS)[number] | undefined;
+  readonly env: EnvFile;
+  readonly report: (finding: Finding) => void;
+  readonly environment: string | undefined;
+  readonly usualEnvironment: string | undefined;
+}
+
+async function checkFunctions(path: string, { plan, env, report, ...environments }: CheckOptions): Promise<void> {
   const { places } = await orUnusable(findFunctions(path));
   const host = new EdgeHost({ storage: ':memory:', spareIsolates: 0, ...(plan !== undefined && { plan }) });
   try {
-    for (const place of places) report(await checkPlace(host.account('default'), place, env));
+    for (const place of places)
+      report(
+        await checkPlace(
+          host.account('default'),
+          new FunctionSource(place, { mode: 'production', ...environments }),
+          env,
+        ),
+      );
   } finally {
     await host.close();
   }
 }
 
-async function checkPlace(account: Account, place: FunctionPlace, env: EnvFile): Promise<Finding> {
-  const source = new FunctionSource(place, 'production');
+async function checkPlace(account: Account, source: FunctionSource, env: EnvFile): Promise<Finding> {
   try {
     const read = await source.read();
     const { startupTimeMs } = await account.check(read.source, withEnv(read.options, env));
     return passed(undefined, read, startupTimeMs);
   } catch (error) {
-    return failed(undefined, place.name, error);
+    return failed(undefined, source.place.name, error);
   } finally {
     await source.dispose();
   }

@@ -21,7 +21,7 @@ errors with their place in the source, and limits that are near or passed.`,
     [
       'What is served (default: the folder that it is started in)',
       `a script         index.ts, hello.js: TypeScript and imports of packages are bundled by esbuild, if it is installed
-a folder         with edgehost.toml, or with index.ts or index.js
+a folder         with edgehost.toml or wrangler.toml, .json, .jsonc; or with index.ts or index.js
 a folder of      such folders and scripts: each answers /NAME and below, and the routes of its edgehost.toml`,
     ],
   ],
@@ -51,6 +51,12 @@ a folder of      such folders and scripts: each answers /NAME and below, and the
       value: 'FILE',
       text: 'lines of NAME=value, for every function: they replace its vars of the same name,\nand are secrets otherwise',
     },
+    env: {
+      kind: 'text',
+      short: 'e',
+      value: 'NAME',
+      text: 'environment of wrangler.toml, .json or .jsonc; default that of CLOUDFLARE_ENV, or its top level',
+    },
     allow: {
       kind: 'list',
       value: 'CIDR',
@@ -71,6 +77,8 @@ export const DEV = command(SYNTAX, async ({ values, paths }, io) => {
     plan: values.plan,
     persist: values.persist,
     envFile: values['env-file'],
+    environment: values.env,
+    usualEnvironment: io.env.CLOUDFLARE_ENV,
     allow: values.allow,
     report,
   }).catch((error: unknown) => {

@@ -1,8 +1,9 @@
 /** `edgehost init`: a small function to begin with. */
 import { access, mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { CONFIG_NAME, nameOf } from './functions/find-functions.js';
-import { shownPath } from './functions/function-error.js';
+import { shownPath } from '../host/deploy/bundle/function-error.js';
+import { CONFIG_NAME } from '../host/deploy/wrangler/find-file.js';
+import { nameOf } from './functions/find-functions.js';
 import { type FunctionTemplate, functionTemplate } from './init/function-template.js';
 import { ownDependency } from './init/own-package.js';
 import type { Syntax } from './terminal/arguments.js';

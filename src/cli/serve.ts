@@ -1,7 +1,9 @@
 /** `edgehost serve`: accounts and functions of a configuration file, in production. */
+
+import { locationOf } from '../host/deploy/bundle/function-error.js';
 import { EdgeHost } from '../host/edge-host.js';
 import { errorCode, messageOf } from '../quotas/errors.js';
-import { locationOf } from './functions/function-error.js';
+import { applyMigrations } from './functions/apply-migrations.js';
 import { listen } from './serving/http-server.js';
 import { type AccountFunction, forEachFunction } from './serving/load-accounts.js';
 import { openStorage } from './serving/open-storage.js';
@@ -113,11 +115,13 @@ async function serve(
 }
 
 async function load(
-  { account, read: { source, options, isBundled, warnings } }: AccountFunction,
+  { account, read: { source, options, isBundled, warnings, migrations } }: AccountFunction,
   report: Report,
 ): Promise<{ readonly name: string; readonly urls: readonly string[] }> {
   const sinceMs = performance.now();
   for (const message of warnings) report({ type: 'warning', code: undefined, message });
+  for (const message of await applyMigrations(name => account.sql(name), migrations))
+    report({ type: 'notice', message });
   const loaded = await account.load(source, options);
   const { name, version, startupTimeMs: startupMs } = loaded;
   const tookMs = performance.now() - sinceMs;

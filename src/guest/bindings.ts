@@ -8,6 +8,7 @@ import { createCallbacks } from './callbacks/client.ts';
 import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';
 import { createServiceBinding } from './rpc/calls.ts';
+import { createUnavailable } from './unavailable/client.ts';
 import type { Blob } from './web/file/blob.ts';
 import type { ReadableStream } from './web/streams/streams.ts';
 
@@ -29,4 +30,5 @@ export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Queue, create: createQueue },
   { service: ServiceId.Sql, create: createSqlClient },
   { service: ServiceId.ObjectCall, create: (_platform, name, config) => createNamespace(name, config as never) }, // the host's own guestConfig
+  { service: ServiceId.Unavailable, create: createUnavailable },
 ];

@@ -16,8 +16,8 @@ import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
 import { defineClients } from './binding-clients.js';
 import type { AccountCells } from './cells/account-cells.js';
-import { readFunctionFile } from './deploy/config-file.js';
 import type { ScriptSource } from './deploy/deployment.js';
+import { fileToLoad, type LoadFileOptions } from './deploy/load-file.js';
 import type { EdgeFunction } from './edge-function.js';
 import { type LoadTurn, LoadTurns } from './functions/load-turns.js';
 import { type AccountStatsSnapshot, LoadedFunctions, type StartedFunction } from './functions/loaded-functions.js';
@@ -173,16 +173,21 @@ export class Account {
   }
 
   /**
-   * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`. The file
-   * names the main module, and the modules that it imports by relative paths are loaded with it. Options given here replace the options of the file;
-   * secrets and `bindings` can be given here only. A limit in the file lowers the limit of the account and does not raise it, unless the `caps` of the
+   * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`, `wrangler.json`,
+   * `wrangler.jsonc` or `wrangler.toml`. The file names the main module, and the modules that it imports by relative paths are loaded with it. TypeScript and
+   * packages are bundled by esbuild if it is installed, without running code of the folder: the `build` command of the file is not run. Options given here
+   * replace the options of the file; secrets and `bindings` can be given here only, but for `.dev.vars` beside a wrangler file. A limit in the file lowers the limit of the account and does not raise it, unless the `caps` of the
    * account say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
    */
-  async loadFile(path: string, options: LoadOptions = {}): Promise<EdgeFunction> {
+  async loadFile(path: string, options: LoadFileOptions = {}): Promise<EdgeFunction> {
     const turn = this.#loads.next();
-    const { source, options: configured } = await readFunctionFile(path, this.#host.bindings.registry.named);
-    const author = options.limits === undefined ? 'file' : 'owner';
-    return this.deploy(author, source, { ...configured, ...givenOf(options) }, turn);
+    const { environment, ...own } = options;
+    const given = environment === undefined ? {} : { environment };
+    const file = await fileToLoad(path, given, this.#host.bindings.registry.named);
+    const { source, options: configured } = file;
+    for (const note of file.notes) this.#host.warn(new EdgeError('EDGE_CONFIG_INVALID', note));
+    const author = own.limits === undefined ? 'file' : 'owner';
+    return this.deploy(author, source, { ...configured, ...givenOf(own) }, turn);
   }
 
   /** The function of this name, if it is loaded. */

@@ -11,6 +11,7 @@ import type { CellsHealth } from './cells/host-cells.js';
 import { HostCore, type HostParts } from './core/host-core.js';
 import { hostListener, hostManagement, hostS3 } from './core/host-endpoints.js';
 import type { ScriptSource } from './deploy/deployment.js';
+import type { LoadFileOptions } from './deploy/load-file.js';
 import type { EdgeFunction } from './edge-function.js';
 import type { HostEvents } from './events.js';
 import type { AccountStatsSnapshot } from './functions/loaded-functions.js';
@@ -87,7 +88,7 @@ export class EdgeHost extends EventEmitter<HostEvents> {
   }
 
   /** Loads a function from its configuration file into the default account. See {@link Account.loadFile}. */
-  async loadFile(path: string, options?: LoadOptions): Promise<EdgeFunction> {
+  async loadFile(path: string, options?: LoadFileOptions): Promise<EdgeFunction> {
     return await this.account(DEFAULT_ACCOUNT).loadFile(path, options);
   }
 

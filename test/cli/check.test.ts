@@ -100,28 +100,38 @@ test('edgehost check leaves to an import of a bundle the type that it asks for',
   t.is(code, 0, out);
 });
 
-for (const name of ['wrangler.toml', 'wrangler.json', 'wrangler.jsonc']) {
-  test(`edgehost check says that it does not read ${name}, and what to do`, async t => {
-    t.timeout(240_000);
-    const cwd = await folderOf(t, {
-      [`script/${name}`]: '',
-      'script/index.js': answering('x'),
-      [`elsewhere/${name}`]: '',
-      [`both/${name}`]: '',
-      'both/edgehost.toml': 'name = "both"\nmain = "index.js"\n',
-      'both/index.js': answering('x'),
-    });
-    const script = await edgehost(t, ['check', 'script'], { cwd });
-    t.is(script.code, 0);
-    const hint = new RegExp(
-      `script/${name.replace('.', '\\.')} is not read: .*edgehost\\.toml.*docs/from-workers\\.md`,
-    );
-    t.regex(script.out, hint);
-    const elsewhere = await edgehost(t, ['check', 'elsewhere'], { cwd });
-    t.not(elsewhere.code, 0);
-    t.regex(elsewhere.out + elsewhere.err, new RegExp(`elsewhere/${name.replace('.', '\\.')} is not read`));
-    const both = await edgehost(t, ['check', 'both'], { cwd });
-    t.is(both.code, 0);
-    t.notRegex(both.out + both.err, /wrangler/);
+test('edgehost check reads the configuration of the hosted platform, with its environments, and tells what differs', async t => {
+  t.timeout(240_000);
+  const configuration = {
+    name: 'shop',
+    main: 'index.js',
+    observability: { enabled: true },
+    ai: { binding: 'AI' },
+    env: { staging: {} },
+  };
+  const cwd = await folderOf(t, { 'wrangler.json': JSON.stringify(configuration), 'index.js': answering('x') });
+  const { code, out } = await edgehost(t, ['check'], { cwd });
+  t.is(code, 0, out);
+  t.regex(out, /^ok {4}shop /);
+  t.regex(out, /wrangler\.json: "ai" \(env\.AI\) is not available here: call a model by fetch/);
+  t.regex(out, /wrangler\.json: ignored, as they concern deployment to the hosted platform: observability\n/);
+  t.regex((await edgehost(t, ['check', '--env', 'staging'], { cwd })).out, /^ok {4}shop-staging /);
+  const usual = await edgehost(t, ['check'], { cwd, env: { CLOUDFLARE_ENV: 'staging' } });
+  t.regex(usual.out, /^ok {4}shop-staging /);
+  const missing = await edgehost(t, ['check', '-e', 'nope'], { cwd });
+  t.is(missing.code, 1);
+  t.regex(missing.out, /wrangler\.json:\d+:\d+: The environment is "nope", expected one of staging/);
+});
+
+test('edgehost check prefers edgehost.toml to the configuration of the hosted platform', async t => {
+  t.timeout(240_000);
+  const cwd = await folderOf(t, {
+    'wrangler.toml': 'name = "other"\n',
+    'edgehost.toml': 'name = "own"\nmain = "index.js"\n',
+    'index.js': answering('x'),
   });
-}
+  const { code, out } = await edgehost(t, ['check'], { cwd, env: { CLOUDFLARE_ENV: 'staging' } });
+  t.is(code, 0, out);
+  t.regex(out, /^ok {4}own /);
+  t.notRegex(out, /wrangler/);
+});

@@ -1,14 +1,16 @@
 /** A function under development: its last version that has loaded serves, even when its files are broken or removed. */
 import { createHash } from 'node:crypto';
+import { locationOf } from '../../host/deploy/bundle/function-error.js';
 import type { EdgeFunction } from '../../host/edge-function.js';
 import type { EdgeHost } from '../../host/edge-host.js';
 import type { InvocationEvent } from '../../host/events.js';
 import { type LoadOptions, resolveLoadOptions } from '../../host/options/options.js';
 import { errorCode, messageOf } from '../../quotas/errors.js';
+import { applyMigrations } from '../functions/apply-migrations.js';
 import { type EnvFile, withEnv } from '../functions/env-file.js';
 import type { FunctionPlace } from '../functions/find-functions.js';
-import { locationOf } from '../functions/function-error.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
+import { runBuild } from '../functions/run-build.js';
 import type { Report, ServedFunction } from '../serving/server-event.js';
 import { hintAboutEnv } from './env-hint.js';
 
@@ -18,6 +20,8 @@ export interface DevFunctionOptions {
   readonly report: Report;
   /** Whether it answers everything: where it is the only one. */
   readonly isAlone: boolean;
+  readonly environment: string | undefined;
+  readonly usualEnvironment: string | undefined;
 }
 
 export class DevFunction {
@@ -32,7 +36,13 @@ export class DevFunction {
 
   constructor(options: DevFunctionOptions) {
     this.#options = options;
-    this.#source = new FunctionSource(options.place, 'development');
+    const { place, report, environment, usualEnvironment } = options;
+    this.#source = new FunctionSource(place, {
+      mode: 'development',
+      environment,
+      usualEnvironment,
+      runBuild: build => runBuild(build, message => report({ type: 'build', function: place.name, message })),
+    });
   }
 
   get place(): FunctionPlace {
@@ -68,14 +78,16 @@ export class DevFunction {
   }
 
   /** Loads the present contents of the files, unless that version serves already. Never rejects: errors are reported. */
-  async load(env: EnvFile, sinceMs: number): Promise<void> {
+  async load(env: EnvFile, sinceMs: number, changed?: Iterable<string>): Promise<void> {
     const { host, report, place } = this.#options;
     try {
-      const read = await this.#source.read();
+      const read = await this.#source.read(changed);
       const options = withEnv({ ...read.options, routes: this.#routesOf(read.options) }, env);
       const digest = digestOf(read, options);
       if (digest === this.#digest && this.#failure === undefined) return;
       for (const message of read.warnings) report({ type: 'warning', code: undefined, message });
+      const changes = await applyMigrations(name => host.sql(name), read.migrations);
+      for (const message of changes) report({ type: 'notice', message });
       const before = this.#loaded;
       const loaded = await host.load(read.source, options);
       this.#loaded = loaded;

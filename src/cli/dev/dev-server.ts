@@ -26,6 +26,10 @@ export interface DevServerOptions {
   /** Directory of the storage, or ':memory:'. @default .edgehost in the folder of the functions */
   readonly persist: string | undefined;
   readonly envFile: string | undefined;
+  /** The environment of the configuration. @default its top level */
+  readonly environment: string | undefined;
+  /** The environment of files of the hosted platform when none is given. */
+  readonly usualEnvironment: string | undefined;
   /** Addresses that functions may send requests to besides the public internet. */
   readonly allow: readonly string[];
   readonly report: Report;
@@ -141,7 +145,7 @@ export class DevServer {
   /** Makes the functions that were found those that there are. */
   #adopt(): DevFunction[] {
     const { isFolder, places } = this.#found;
-    const { report } = this.#options;
+    const { report, environment, usualEnvironment } = this.#options;
     const files = new Set(places.map(place => place.file));
     for (const [file, each] of this.#functions) {
       if (files.has(file)) continue;
@@ -152,7 +156,14 @@ export class DevServer {
     const added: DevFunction[] = [];
     for (const place of places) {
       if (this.#functions.has(place.file)) continue;
-      const each = new DevFunction({ place, host: this.#host, report, isAlone: !isFolder });
+      const each = new DevFunction({
+        place,
+        host: this.#host,
+        report,
+        isAlone: !isFolder,
+        environment,
+        usualEnvironment,
+      });
       this.#functions.set(place.file, each);
       added.push(each);
     }
@@ -187,7 +198,7 @@ export class DevServer {
           added.has(each) ||
           [...changes.keys()].some(file => each.inputs.has(file)),
       );
-      await Promise.all(touched.map(each => each.load(this.#env, sinceMs)));
+      await Promise.all(touched.map(each => each.load(this.#env, sinceMs, changes.keys())));
     } catch (error) {
       const message = messageOf(error);
       report({ type: 'warning', code: undefined, message });

@@ -1,9 +1,9 @@
 /** Variables from a file such as `.env`: for what a function is not to have in its configuration. */
 import { readFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import { FunctionError, shownPath } from '../../host/deploy/bundle/function-error.js';
 import type { LoadOptions } from '../../host/options/options.js';
 import { isBindingName } from '../../quotas/binding-name.js';
-import { FunctionError, shownPath } from './function-error.js';
 
 export type EnvFile = Readonly<Record<string, string>>;
 

@@ -1,7 +1,8 @@
 /** Finds the functions that a path means: a script, a configuration file, a folder with one of them, or a folder of such folders and scripts. */
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { FunctionError, shownPath } from './function-error.js';
+import { FunctionError, shownPath } from '../../host/deploy/bundle/function-error.js';
+import { CONFIG_NAME, configurationIn, isWranglerFile } from '../../host/deploy/wrangler/find-file.js';
 
 /** Where a function is. */
 export interface FunctionPlace {
@@ -21,9 +22,6 @@ export interface FoundFunctions {
   readonly folders: readonly string[];
 }
 
-export const CONFIG_NAME = 'edgehost.toml';
-/** The files that the hosted platform's tool reads. */
-const FOREIGN_CONFIGS = ['wrangler.toml', 'wrangler.json', 'wrangler.jsonc'];
 /** The first ending for which a file exists is taken, in this order. */
 const SCRIPT_ENDINGS = ['.ts', '.tsx', '.mts', '.js', '.jsx', '.mjs'];
 /** Names of files that stand beside functions and are not functions themselves. */
@@ -39,24 +37,11 @@ export async function findFunctions(path: string): Promise<FoundFunctions> {
   if (own !== undefined) return { places: [own], isFolder: false, folders: [root] };
   const { places, folders } = await placesBelow(root);
   if (places.length === 0) {
-    const foreign = await foreignConfiguration(root);
-    if (foreign !== undefined) throw new FunctionError(notRead(foreign));
     throw new FunctionError(
-      `There is no function in ${shownPath(root)}: a function is a folder with ${CONFIG_NAME} or with index${SCRIPT_ENDINGS.join(', index')}, or a script; edgehost init writes one`,
+      `There is no function in ${shownPath(root)}: a function is a folder with ${CONFIG_NAME}, wrangler.json, wrangler.jsonc or wrangler.toml, or with index${SCRIPT_ENDINGS.join(', index')}, or a script; edgehost init writes one`,
     );
   }
   return { places, isFolder: true, folders };
-}
-
-/** The configuration of another tool in a folder that has none of ours; undefined if there is no such file. */
-export async function foreignConfiguration(folder: string): Promise<string | undefined> {
-  const names = await readdir(folder).catch((): string[] => []);
-  const name = names.includes(CONFIG_NAME) ? undefined : FOREIGN_CONFIGS.find(each => names.includes(each));
-  return name === undefined ? undefined : join(folder, name);
-}
-
-export function notRead(file: string): string {
-  return `${shownPath(file)} is not read: write its settings to ${CONFIG_NAME} in the same folder, with the names that docs/from-workers.md lists`;
 }
 
 async function placesBelow(root: string): Promise<Pick<FoundFunctions, 'places' | 'folders'>> {
@@ -92,17 +77,19 @@ function checkNames(places: readonly FunctionPlace[]): void {
 
 function placeOfFile(file: string): FunctionPlace {
   const ending = extname(file);
-  if (ending === '.toml') return { kind: 'config', file, name: nameOf(basename(dirname(file))) };
+  if (ending === '.toml' || isWranglerFile(file))
+    return { kind: 'config', file, name: nameOf(basename(dirname(file))) };
   if (SCRIPT_ENDINGS.includes(ending)) return { kind: 'script', file, name: nameOf(basename(file, ending)) };
   throw new FunctionError(
-    `${shownPath(file)} is not a function: a function is a folder, a configuration file (.toml) or a script (${SCRIPT_ENDINGS.join(', ')})`,
+    `${shownPath(file)} is not a function: a function is a folder, a configuration file (.toml, .json, .jsonc) or a script (${SCRIPT_ENDINGS.join(', ')})`,
   );
 }
 
 async function placeInFolder(folder: string): Promise<FunctionPlace | undefined> {
   const name = nameOf(basename(folder));
+  const file = await configurationIn(folder);
+  if (file !== undefined) return { kind: 'config', file, name };
   const names = await readdir(folder).catch((): string[] => []);
-  if (names.includes(CONFIG_NAME)) return { kind: 'config', file: join(folder, CONFIG_NAME), name };
   const ending = SCRIPT_ENDINGS.find(each => names.includes(`index${each}`));
   return ending === undefined ? undefined : { kind: 'script', file: join(folder, `index${ending}`), name };
 }

@@ -1,35 +1,48 @@
-/** Reads a function from its files, again and again: as it is where it is plain JavaScript, else through the bundler. */
+/** Reads a function from its files, again and again. */
 import { dirname, join } from 'node:path';
-import { collectModules } from '../../host/deploy/collect-modules.js';
-import { type FunctionFiles, readFunctionFile } from '../../host/deploy/config-file.js';
+import type { BundleMode } from '../../host/deploy/bundle/esbuild.js';
+import { locationOf, shownPath } from '../../host/deploy/bundle/function-error.js';
+import { type CollectedModules, FunctionModules } from '../../host/deploy/bundle/function-modules.js';
+import { readFunctionFile } from '../../host/deploy/config-file.js';
 import type { ScriptSource } from '../../host/deploy/deployment.js';
+import type { DatabaseMigrations, FileBuild, FunctionFiles } from '../../host/deploy/function-file.js';
+import { isWranglerFile } from '../../host/deploy/wrangler/find-file.js';
 import type { LoadOptions } from '../../host/options/options.js';
-import { errorCode } from '../../quotas/errors.js';
-import { Bundler } from './bundler.js';
-import { type BundleMode, loadEsbuild } from './esbuild.js';
-import { type FunctionPlace, foreignConfiguration, notRead } from './find-functions.js';
-import { locationOf, shownPath } from './function-error.js';
-import { importedPackage } from './package-imports.js';
+import type { FunctionPlace } from './find-functions.js';
+import { filesBelow, isBelow } from './folder-files.js';
 
 export interface ReadFunction {
   readonly source: ScriptSource;
   readonly options: LoadOptions & { readonly name: string };
-  /** Warnings of the bundler, and about a configuration that is not read. */
+  /** Remarks on the configuration, and warnings of the bundler. */
   readonly warnings: readonly string[];
   readonly isBundled: boolean;
+  /** Migrations of its databases, to be applied before it is loaded. */
+  readonly migrations: readonly DatabaseMigrations[];
 }
 
-const NOT_PLAIN = /\.(?:[cm]?ts|tsx|jsx)$/;
+export interface SourceOptions {
+  readonly mode: BundleMode;
+  /** The environment of the configuration. @default its top level */
+  readonly environment?: string | undefined;
+  /** The environment of files of the hosted platform when none is given. */
+  readonly usualEnvironment?: string | undefined;
+  /** Runs the command that builds the function. @default it is not run */
+  readonly runBuild?: ((build: FileBuild) => Promise<void>) | undefined;
+}
 
 export class FunctionSource {
   readonly place: FunctionPlace;
-  readonly #mode: BundleMode;
+  readonly #options: SourceOptions;
+  readonly #modules: FunctionModules;
   #inputs: ReadonlySet<string>;
-  #bundler: { readonly bundler: Bundler; readonly of: string } | undefined;
+  /** The build of the last reading that ran it, with its files. */
+  #built: { readonly build: FileBuild; readonly succeeded: boolean } | undefined;
 
-  constructor(place: FunctionPlace, mode: BundleMode) {
+  constructor(place: FunctionPlace, options: SourceOptions) {
     this.place = place;
-    this.#mode = mode;
+    this.#options = options;
+    this.#modules = new FunctionModules(options.mode);
     this.#inputs = new Set([place.file]);
   }
 
@@ -38,28 +51,43 @@ export class FunctionSource {
     return this.#inputs;
   }
 
-  /** @throws FunctionError, EdgeError with the place of the mistake */
-  async read(): Promise<ReadFunction> {
+  /**
+   * @param changed the files that have changed since the last reading: the build runs again when it watches one of them
+   * @throws FunctionError, EdgeError with the place of the mistake
+   */
+  async read(changed?: Iterable<string>): Promise<ReadFunction> {
     const { kind, file, name } = this.place;
-    let collected: Collected | undefined;
+    const { environment: given, usualEnvironment, mode, runBuild } = this.#options;
+    const environment = given ?? (isWranglerFile(file) ? usualEnvironment : undefined);
+    let collected: CollectedModules | undefined;
     const inputs = new Set([file]);
     const collect = async (files: FunctionFiles): Promise<ScriptSource> => {
       inputs.add(files.main);
-      collected = await this.#collect(files);
+      collected = await this.#modules.collect(files);
       for (const input of collected.inputs) inputs.add(input);
       return collected.source;
     };
+    const build = async (wanted: FileBuild): Promise<void> => {
+      for (const folder of wanted.watch) for (const each of await filesBelow(folder)) inputs.add(each);
+      if (runBuild !== undefined) await this.#build(wanted, changed, runBuild);
+    };
     try {
-      const { source, options } =
+      const read =
         kind === 'config'
           ? // As the person wrote it, which is how errors name it.
-            await readFunctionFile(shownPath(file), undefined, collect)
-          : { source: await collect({ root: dirname(file), main: file, rules: [] }), options: {} };
+            await readFunctionFile(shownPath(file), undefined, {
+              collect,
+              environment,
+              isDevelopment: mode === 'development',
+              ...(runBuild !== undefined && { build }),
+            })
+          : { source: await collect({ root: dirname(file), main: file, rules: [] }), options: {}, ...NOTHING };
+      for (const input of read.inputs) inputs.add(input);
       this.#inputs = inputs;
-      const { isBundled = false } = collected ?? {};
-      const unread = kind === 'script' ? await foreignConfiguration(dirname(file)) : undefined;
-      const warnings = [...(collected?.warnings ?? []), ...(unread === undefined ? [] : [notRead(unread)])];
-      return { source, options: { ...options, name: options.name ?? name }, warnings, isBundled };
+      const { isBundled = false, warnings = [] } = collected ?? {};
+      const options = { ...read.options, name: read.options.name ?? name };
+      const { source, migrations } = read;
+      return { source, options, warnings: [...read.notes, ...warnings], isBundled, migrations };
     } catch (error) {
       const place = locationOf(error)?.file;
       if (place !== undefined) inputs.add(join(dirname(file), place)).add(place);
@@ -69,53 +97,23 @@ export class FunctionSource {
   }
 
   async dispose(): Promise<void> {
-    await this.#bundler?.bundler.dispose();
+    await this.#modules.dispose();
   }
 
-  async #collect(files: FunctionFiles): Promise<Collected> {
-    const { root, main, rules } = files;
-    let why = NOT_PLAIN.test(main) ? `${shownPath(main)} is ${languageOf(main)}, which esbuild compiles.` : undefined;
-    let cause: unknown;
-    if (why === undefined) {
-      try {
-        const source = await collectModules(root, main, rules);
-        const imported = importedPackage(source.modules);
-        if (imported === undefined) {
-          const inputs = Object.keys(source.modules).map(name => join(root, name));
-          return { source, inputs, warnings: [], isBundled: false };
-        }
-        why = `${shownPath(main)} imports the package "${imported}", which esbuild bundles.`;
-      } catch (error) {
-        // A file that is not there may be one of TypeScript, which the import names without an ending.
-        if (errorCode(error) !== 'EDGE_SCRIPT_IMPORT') throw error;
-        cause = error;
-      }
-    }
-    const bundler = await this.#bundlerOf(files, why ?? '').catch((error: unknown) => {
-      throw cause ?? error;
-    });
-    return { ...(await bundler.bundle(rules)), isBundled: true };
-  }
-
-  async #bundlerOf(files: FunctionFiles, why: string): Promise<Bundler> {
-    const hasRules = files.rules.length > 0;
-    const of = `${files.main}\n${hasRules}`;
-    if (this.#bundler?.of === of) return this.#bundler.bundler;
-    await this.#bundler?.bundler.dispose();
-    this.#bundler = undefined;
-    const bundler = new Bundler(await loadEsbuild(files.root, why, this.#mode), files, this.#mode, hasRules);
-    this.#bundler = { bundler, of };
-    return bundler;
+  /** The main module that the build writes may be a file that is watched: it is no reason to build again. */
+  async #build(
+    build: FileBuild,
+    changed: Iterable<string> | undefined,
+    runBuild: (build: FileBuild) => Promise<void>,
+  ): Promise<void> {
+    const before = this.#built;
+    const isSame = before?.succeeded === true && JSON.stringify(before.build) === JSON.stringify(build);
+    const isTouched = [...(changed ?? [])].some(path => build.watch.some(folder => isBelow(folder, path)));
+    if (isSame && !isTouched) return;
+    this.#built = { build, succeeded: false };
+    await runBuild(build);
+    this.#built = { build, succeeded: true };
   }
 }
 
-interface Collected {
-  readonly source: ScriptSource;
-  readonly inputs: readonly string[];
-  readonly warnings: readonly string[];
-  readonly isBundled: boolean;
-}
-
-function languageOf(file: string): string {
-  return file.endsWith('jsx') ? 'JSX' : 'TypeScript';
-}
+const NOTHING = { notes: [], inputs: [], migrations: [] } as const;

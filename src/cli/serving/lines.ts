@@ -55,6 +55,10 @@ export function peopleLines(event: ServerEvent, options: LineOptions): string {
       const code = event.code === undefined ? '' : ` ${paint('gray', `(${event.code})`)}`;
       return line(`${paint('yellow', 'warning')} ${indented(event.message).trimStart()}${code}`);
     }
+    case 'build':
+      return `${paint('gray', indented(event.message.trimEnd()))}\n`;
+    case 'notice':
+      return line(indented(event.message).trimStart());
     case 'stopping':
       return line('stopping: what runs is finished first; a second signal stops at once');
     case 'stopped':

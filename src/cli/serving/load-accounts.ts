@@ -2,12 +2,12 @@
 
 import PQueue from 'p-queue';
 import type { Account } from '../../host/account.js';
+import { ReadableFolders } from '../../host/deploy/bundle/readable-folders.js';
 import type { EdgeHost } from '../../host/edge-host.js';
 import { messageOf } from '../../quotas/errors.js';
 import { readEnvFile, withEnv } from '../functions/env-file.js';
 import { type FunctionPlace, findFunctions } from '../functions/find-functions.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
-import { ReadableFolders } from '../functions/readable-folders.js';
 import type { ServerAccount, ServerFunction } from './server-file.js';
 
 /** A function, read and with the options that it is to have. */
@@ -87,11 +87,11 @@ async function placesOf({ path, name, routes, error }: ServerFunction): Promise<
 
 async function loadOne(
   account: Account,
-  { name, routes, envFile }: ServerFunction,
+  { name, routes, envFile, environment }: ServerFunction,
   place: FunctionPlace,
   load: (loaded: AccountFunction) => Promise<void>,
 ): Promise<void> {
-  const source = new FunctionSource(place, 'production');
+  const source = new FunctionSource(place, { mode: 'production', environment });
   try {
     const read = await source.read();
     const given = { ...read.options, ...(name !== undefined && { name }), ...(routes !== undefined && { routes }) };

@@ -54,6 +54,10 @@ export type ServerEvent =
       readonly message: string;
     }
   | { readonly type: 'warning'; readonly code: string | undefined; readonly message: string }
+  /** The output of the command that builds a function. */
+  | { readonly type: 'build'; readonly function: string; readonly message: string }
+  /** Something was done before a function was loaded. */
+  | { readonly type: 'notice'; readonly message: string }
   | { readonly type: 'stopping' }
   | { readonly type: 'stopped' };
 

@@ -1,8 +1,9 @@
 /** The configuration file of `edgehost serve`: a host, and its accounts with their functions. Every mistake in it is an error with its line. */
 import { dirname, resolve } from 'node:path';
 import { NAME } from '../../config-schema/function-shapes.js';
-import { TomlReader, textOf } from '../../host/deploy/config-file.js';
 import { FILE_ROUTE, limitsOfFile, routesOfFile } from '../../host/deploy/file-schema.js';
+import { type ConfigReader, readerOf } from '../../host/deploy/reading/config-reader.js';
+import { textOf } from '../../host/deploy/reading/file-text.js';
 import type { EdgeHostOptions } from '../../host/options/host-options.js';
 import type { AccountOptions, RouteOptions } from '../../host/options/options.js';
 import type { EdgeError } from '../../quotas/errors.js';
@@ -15,6 +16,7 @@ const FUNCTION = object({
   'name?': NAME,
   'routes?': list(FILE_ROUTE),
   'env_file?': text({ minLength: 1 }),
+  'environment?': text({ minLength: 1 }),
 });
 
 const ACCOUNT = object({
@@ -24,7 +26,9 @@ const ACCOUNT = object({
   'zones?': list(text()),
   'limits?': limitsSchema(snakeCase),
   functions: list(
-    union([text({ minLength: 1 }), FUNCTION], { description: 'a path, or a table of path, name, routes and env_file' }),
+    union([text({ minLength: 1 }), FUNCTION], {
+      description: 'a path, or a table of path, name, routes, env_file and environment',
+    }),
     { minItems: 1 },
   ),
 });
@@ -58,6 +62,8 @@ export interface ServerFunction {
   /** @default the routes of its own configuration */
   readonly routes: readonly RouteOptions[] | undefined;
   readonly envFile: string | undefined;
+  /** The environment of its own configuration. @default its top level */
+  readonly environment: string | undefined;
   /** An error at its place in the file. */
   readonly error: (message: string) => EdgeError;
 }
@@ -81,7 +87,7 @@ export interface ServerFile {
 
 /** @throws EdgeError EDGE_CONFIG_INVALID with file, line and column */
 export async function readServerFile(path: string): Promise<ServerFile> {
-  const reader = new TomlReader(path, await textOf(path));
+  const reader = readerOf(path, await textOf(path));
   const table = reader.check(FILE);
   checkIds(reader, table.accounts);
   const folder = dirname(resolve(path));
@@ -104,7 +110,7 @@ export async function readServerFile(path: string): Promise<ServerFile> {
   };
 }
 
-function checkIds(reader: TomlReader, accounts: readonly Account[]): void {
+function checkIds(reader: ConfigReader, accounts: readonly Account[]): void {
   const seen = new Set<string>();
   for (const [index, { id }] of accounts.entries()) {
     if (seen.has(id))
@@ -113,7 +119,7 @@ function checkIds(reader: TomlReader, accounts: readonly Account[]): void {
   }
 }
 
-function accountOf(reader: TomlReader, folder: string, account: Account, index: number): ServerAccount {
+function accountOf(reader: ConfigReader, folder: string, account: Account, index: number): ServerAccount {
   const { id, plan, zone_plan: zonePlan, zones, limits, functions } = account;
   return {
     id,
@@ -130,12 +136,14 @@ function accountOf(reader: TomlReader, folder: string, account: Account, index: 
         name,
         routes,
         env_file: envFile,
-      } = { name: undefined, routes: undefined, env_file: undefined, ...each };
+        environment,
+      } = { name: undefined, routes: undefined, env_file: undefined, environment: undefined, ...each };
       return {
         path: resolve(folder, path),
         name,
         routes: routes === undefined ? undefined : routesOfFile({ routes }),
         envFile: envFile === undefined ? undefined : resolve(folder, envFile),
+        environment,
         error: message => reader.error(['accounts', index, 'functions', at], message),
       };
     }),

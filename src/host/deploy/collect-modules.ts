@@ -47,12 +47,14 @@ interface Import {
 /**
  * @param root folder that every module must be in, links followed; names of modules are relative to it
  * @param main file of the main module
+ * @param additional files that are modules though nothing imports them, in `root`
  * @throws EdgeError EDGE_SCRIPT_IMPORT for an import of a file that is not there, lies outside of `root` or has no known kind; EDGE_SCRIPT_TOO_LARGE
  */
 export async function collectModules(
   root: string,
   main: string,
   rules: readonly ModuleRule[] = [],
+  additional: readonly string[] = [],
 ): Promise<Exclude<ScriptSource, string>> {
   const realRoot = await realpath(root);
   // The keys are file names, and a file may have the name of a property that all objects have.
@@ -61,6 +63,7 @@ export async function collectModules(
   const mainName = nameOf(main);
   const waiting: { readonly name: string; readonly file: string; readonly at?: string; readonly type?: string }[] = [
     { name: mainName, file: main },
+    ...additional.map(file => ({ name: nameOf(file), file })),
   ];
   let bytes = 0;
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {

@@ -30,9 +30,10 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
   object: [],
   'object-storage': [],
   'object-sockets': [],
+  unavailable: [],
 };
 /** Those that share the quota of fetch: rule 6. */
-const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'websocket', 'service', 'stub'];
+const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'websocket', 'service', 'stub', 'unavailable'];
 
 function accountingOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): InvocationAccounting {
   const limits = resolveLimits({ plan: 'free', overrides: [overrides] });

@@ -1,7 +1,7 @@
 /** An error that prevents a function from being read, with a text for its author. */
 import { relative } from 'node:path';
 import process from 'node:process';
-import { EdgeError, type SourceLocation } from '../../quotas/errors.js';
+import { EdgeError, type SourceLocation } from '../../../quotas/errors.js';
 
 export class FunctionError extends Error {
   override readonly name = 'FunctionError';

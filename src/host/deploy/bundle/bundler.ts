@@ -2,15 +2,15 @@
 import { readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
-import type { ModuleRule } from '../../host/deploy/collect-modules.js';
-import type { FunctionFiles } from '../../host/deploy/config-file.js';
-import type { ModuleSource, ScriptSource } from '../../host/deploy/deployment.js';
+import type { ModuleRule } from '../collect-modules.js';
+import type { ModuleSource, ScriptSource } from '../deployment.js';
+import type { FunctionFiles } from '../function-file.js';
 import type { BundleMode, Esbuild } from './esbuild.js';
 import { FunctionError, shownPath } from './function-error.js';
 import { ReadableFolders } from './readable-folders.js';
 
 export interface Bundle {
-  readonly source: ScriptSource;
+  readonly source: Exclude<ScriptSource, string>;
   /** The source files of the bundle, absolute, without files of packages. */
   readonly inputs: readonly string[];
   readonly warnings: readonly string[];
@@ -34,7 +34,7 @@ export class Bundler {
   #rules: readonly ModuleRule[] = [];
 
   /** `hasRules`: without rules, the kind of each file follows from its name alone. */
-  constructor(esbuild: typeof Esbuild, { root, main }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
+  constructor(esbuild: typeof Esbuild, { root, main, bundling }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
     this.#root = root;
     // In development the function is the person's own, and so is what it imports.
     this.#readable = mode === 'production' ? new ReadableFolders(root) : undefined;
@@ -60,7 +60,11 @@ export class Bundler {
       logLevel: 'silent',
       external: EXTERNAL,
       loader: LOADERS,
-      define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
+      define: { 'process.env.NODE_ENV': JSON.stringify(mode), ...bundling?.define },
+      ...(bundling?.alias !== undefined && { alias: bundling.alias }),
+      ...(bundling?.tsconfig !== undefined && { tsconfig: bundling.tsconfig }),
+      ...(bundling?.jsxFactory !== undefined && { jsxFactory: bundling.jsxFactory }),
+      ...(bundling?.jsxFragment !== undefined && { jsxFragment: bundling.jsxFragment }),
       plugins: [
         ...(this.#readable === undefined ? [] : [confining(this.#readable)]),
         this.#modulePlugin(main, hasRules),

@@ -1,6 +1,6 @@
 /** Finds the line of a TOML file that defines a key. The parser gives positions of syntax errors only. */
 import { parse } from 'smol-toml';
-import type { KeyPath } from '../../quotas/schema/complaint.js';
+import type { KeyPath } from '../../../quotas/schema/complaint.js';
 
 /** Parsing beginnings of a file that is made to be slow ends here: the error has no line then. */
 const MAX_PARSES = 200;

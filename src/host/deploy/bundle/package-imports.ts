@@ -1,6 +1,6 @@
 /** Imports of packages, which nothing but a bundler resolves. */
-import type { ModuleSource } from '../../host/deploy/deployment.js';
-import { writtenImports } from '../../host/deploy/written-imports.js';
+import type { ModuleSource } from '../deployment.js';
+import { writtenImports } from '../written-imports.js';
 
 const MAY_IMPORT = /\b(?:from|import)\b[^'"`;]{0,100}?['"][^./'"]/;
 /** `hono`, `@scope/name`; not `./file`, `/file`, `node:crypto`, `edgehost:workers`, `https://...`. */
