@@ -43,6 +43,8 @@ const { metafile } = await build({
   platform: 'node',
   // LICENSES.txt has all of them.
   legalComments: 'none',
+  // Its main file loads its parts in a way that a bundler does not see.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   metafile: true,
   // Not minified: Node prints the line that an error was thrown in.
   keepNames: true,

@@ -176,8 +176,9 @@ export class Account {
    * Loads a function from its configuration file: the path of the file, or of the folder that has one named `edgehost.toml`, `wrangler.json`,
    * `wrangler.jsonc` or `wrangler.toml`. The file names the main module, and the modules that it imports by relative paths are loaded with it. TypeScript and
    * packages are bundled by esbuild if it is installed, without running code of the folder: the `build` command of the file is not run. Options given here
-   * replace the options of the file; secrets and `bindings` can be given here only, but for `.dev.vars` beside a wrangler file. A limit in the file lowers the limit of the account and does not raise it, unless the `caps` of the
-   * account say so. Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
+   * replace the options of the file; `bindings` can be given here only, and secrets also by `.dev.vars` beside a wrangler file. A limit in the file lowers the
+   * limit of the account and does not raise it, unless the `caps` of the account say so. Keys without an effect are `warning` events.
+   * Rejects like {@link load}, and with EDGE_CONFIG_INVALID, which names file and line.
    */
   async loadFile(path: string, options: LoadFileOptions = {}): Promise<EdgeFunction> {
     const turn = this.#loads.next();

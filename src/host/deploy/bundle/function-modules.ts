@@ -1,4 +1,4 @@
-/** The modules of a function, made again and again from its files: as they are where they are plain JavaScript, else by the bundler. */
+/** The modules of a function, as often as its files change: as they are where they are plain JavaScript, else by the bundler. */
 import { join } from 'node:path';
 import { errorCode } from '../../../quotas/errors.js';
 import { collectModules } from '../collect-modules.js';

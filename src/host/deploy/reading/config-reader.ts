@@ -68,7 +68,7 @@ export class ConfigReader {
   }
 }
 
-/** Throws the first error, whose message has those of the others as further lines. */
+/** Throws the first error, with the messages of the others as further lines. */
 export function throwAll(errors: readonly EdgeError[]): void {
   const [first, ...rest] = errors;
   if (first === undefined) return;
@@ -116,7 +116,7 @@ function positionInTree(text: string, tree: Node, path: KeyPath): Position | und
   const segments = path.map(key => (typeof key === 'string' && /^\d+$/.test(key) ? Number(key) : key));
   const node = findNodeAtLocation(tree, segments) ?? findNodeAtLocation(tree, path.map(String));
   if (node === undefined) return undefined;
-  // The key, where the value is that of a property.
+  // A property begins with its key.
   const at = node.parent?.type === 'property' ? node.parent : node;
   return placeOf(text, at.offset);
 }

@@ -1,4 +1,4 @@
-/** The keys of the hosted platform's configuration file: how each is read here. The table of docs/porting.md is made of this one. */
+/** The keys of the hosted platform's configuration file: how each is read here. The table of docs/from-workers.md is made of this one. */
 
 /**
  * `mapped`: it has the same effect here. `build`: it says how the modules are made. `ignored`: it is about deployment to the hosted platform. `unavailable`: a
