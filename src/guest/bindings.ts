@@ -5,10 +5,10 @@ import { createKvClient } from '../bindings/kv/client/client.ts';
 import { createSqlClient } from '../bindings/sql/client/client.ts';
 import { ServiceId } from '../quotas/service-calls.ts';
 import { createCallbacks } from './callbacks/client.ts';
+import { createUnavailable } from './env/unavailable.ts';
 import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';
 import { createServiceBinding } from './rpc/calls.ts';
-import { createUnavailable } from './unavailable/client.ts';
 import type { Blob } from './web/file/blob.ts';
 import type { ReadableStream } from './web/streams/streams.ts';
 

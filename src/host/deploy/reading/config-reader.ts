@@ -17,7 +17,7 @@ import { FOREIGN_KEYS } from '../foreign-keys.js';
 import { positionOfKey } from './toml-position.js';
 
 /** Line and column, from 1. */
-export interface Position {
+export interface FilePosition {
   readonly line: number;
   readonly column: number;
 }
@@ -32,7 +32,7 @@ export class ConfigReader {
   readonly file: string;
   /** The value of the whole file, unchecked. */
   readonly root: unknown;
-  readonly #positionOf: (path: KeyPath) => Position | undefined;
+  readonly #positionOf: (path: KeyPath) => FilePosition | undefined;
 
   constructor(file: string, { root, positionOf }: ParsedFile) {
     this.file = file;
@@ -59,7 +59,7 @@ export class ConfigReader {
     return new EdgeError('EDGE_CONFIG_INVALID', `${place}: ${message}`, { location: { file: this.file, ...position } });
   }
 
-  #nearest(path: KeyPath): Position | undefined {
+  #nearest(path: KeyPath): FilePosition | undefined {
     for (let length = path.length; length > 0; length--) {
       const position = this.#positionOf(path.slice(0, length));
       if (position !== undefined) return position;
@@ -78,7 +78,7 @@ export function throwAll(errors: readonly EdgeError[]): void {
 
 interface ParsedFile {
   readonly root: unknown;
-  readonly positionOf: (path: KeyPath) => Position | undefined;
+  readonly positionOf: (path: KeyPath) => FilePosition | undefined;
 }
 
 /** Reads the text as TOML, or as JSON with comments where the name of the file says so. @throws EdgeError EDGE_CONFIG_INVALID */
@@ -112,7 +112,7 @@ function parsedJson(file: string, text: string): ParsedFile {
   return { root, positionOf: path => positionInTree(text, tree, path) };
 }
 
-function positionInTree(text: string, tree: Node, path: KeyPath): Position | undefined {
+function positionInTree(text: string, tree: Node, path: KeyPath): FilePosition | undefined {
   const segments = path.map(key => (typeof key === 'string' && /^\d+$/.test(key) ? Number(key) : key));
   const node = findNodeAtLocation(tree, segments) ?? findNodeAtLocation(tree, path.map(String));
   if (node === undefined) return undefined;
@@ -121,7 +121,7 @@ function positionInTree(text: string, tree: Node, path: KeyPath): Position | und
   return placeOf(text, at.offset);
 }
 
-function placeOf(text: string, offset: number): Position {
+function placeOf(text: string, offset: number): FilePosition {
   const before = text.slice(0, offset);
   return { line: before.split('\n').length, column: offset - before.lastIndexOf('\n') };
 }
@@ -142,7 +142,7 @@ function wordsOf(code: string): string {
   return code.replace(/\B[A-Z]/g, letter => ` ${letter.toLowerCase()}`).toLowerCase();
 }
 
-function syntaxError(file: string, { line, column }: Position, message: string, cause?: unknown): EdgeError {
+function syntaxError(file: string, { line, column }: FilePosition, message: string, cause?: unknown): EdgeError {
   return new EdgeError('EDGE_CONFIG_INVALID', `${file}:${line}:${column}: ${message}`, {
     ...(cause !== undefined && { cause }),
     location: { file, line, column },
