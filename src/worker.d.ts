@@ -3,6 +3,7 @@
  * functions have and nothing else, and need no library beside the language's: `"lib": ["es2023"]`.
  */
 /// <reference path="worker/additions.d.ts" />
+/// <reference path="worker/hosted-names.d.ts" />
 /// <reference path="worker/modules.d.ts" />
 /// <reference path="worker/scope.d.ts" />
 /// <reference path="worker/standard.d.ts" />

@@ -33,6 +33,11 @@ const COMMANDS: readonly Listed[] = [
     load: async () => (await import('./init.js')).INIT,
   },
   {
+    name: 'types',
+    summary: 'write the type of env that a configuration file describes',
+    load: async () => (await import('./types.js')).TYPES,
+  },
+  {
     name: 'doctor',
     summary: 'say how accounts are separated on this machine, and what is missing',
     load: async () => (await import('./doctor.js')).DOCTOR,

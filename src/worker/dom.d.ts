@@ -3,6 +3,7 @@
  * do not declare. `edgehost/worker` is the better choice where it is possible, since they declare much that functions do not have.
  */
 /// <reference path="additions.d.ts" />
+/// <reference path="hosted-names.d.ts" />
 /// <reference path="modules.d.ts" />
 import './functions.js';
 

@@ -52,7 +52,7 @@ export async function readFunctionFile(
     collect: reading.collect,
     error: message => reader.error(['main'], message),
   });
-  return { source, options, notes: [], inputs: [resolve(file)], migrations: [] };
+  return { source, options, notes: [], inputs: [resolve(file)], migrations: [], requiredSecrets: [] };
 }
 
 function optionsOf(reader: ConfigReader, table: FileTable, rows: readonly BindingShape[]): LoadOptions {

@@ -13,6 +13,8 @@ export interface FunctionFile {
   readonly inputs: readonly string[];
   /** Migrations of the function's SQL databases, to be applied before it is loaded. */
   readonly migrations: readonly DatabaseMigrations[];
+  /** The secrets that the function needs, with or without a value. */
+  readonly requiredSecrets: readonly string[];
 }
 
 /** The migrations of one database. */

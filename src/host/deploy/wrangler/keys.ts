@@ -30,7 +30,6 @@ export const WRANGLER_KEYS = {
   routes: mapped('inherited', 'option `routes`; a custom domain is a route of all its paths'),
   triggers: mapped('inherited', 'option `crons`; weekdays are numbered from 1'),
   limits: mapped('inherited', '`cpu_ms` and `subrequests` lower the limits of the account'),
-  assets: mapped('inherited', 'option `assets`'),
   vars: mapped('own', 'option `vars`'),
   secrets: mapped('own', '`required`: `.dev.vars` and `.env` give these names only, and each must have a value'),
   kv_namespaces: mapped('own', 'option `kv`; without an id, the namespace is named after the function and the binding'),
@@ -90,6 +89,11 @@ export const WRANGLER_KEYS = {
   userConfigPath: ignored('top'),
   cloudchamber: ignored('own'),
 
+  assets: {
+    treatment: 'mapped',
+    scope: 'inherited',
+    text: 'reported: serve the files by the application, or from a bucket',
+  },
   ai: unavailable(
     'call a model by `fetch`, or give the function a [callback](service-bindings.md) of your application',
   ),

@@ -81,6 +81,7 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
     notes: notes.map(note => `${basename(file)}: ${note}`),
     inputs: [resolve(path), resolve(file), ...(redirect === undefined ? [] : [resolve(redirect)]), ...variableFiles],
     migrations: await migrationsOf(root, translation.migrations),
+    requiredSecrets: table.secrets?.required ?? [],
   };
 }
 
