@@ -116,4 +116,4 @@ export class FunctionSource {
   }
 }
 
-const NOTHING = { notes: [], inputs: [], migrations: [] } as const;
+const NOTHING = { notes: [], inputs: [], migrations: [], requiredSecrets: [] } as const;

@@ -6,7 +6,7 @@ import { jsonType } from './json-type.js';
 export interface EnvTypesOptions {
   /** The configuration file, as the first line names it. */
   readonly from: string;
-  /** The main module, as an import names it; undefined when there is none. */
+  /** The main module, as an import names it; undefined when the configuration names none. */
   readonly module: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export function envTypes({ options, requiredSecrets }: FunctionFile, { from, mod
     for (const [name, config] of Object.entries(bindings))
       types.set(name, option === 'objects' ? objectType(config, module) : (TYPES[option] ?? 'unknown'));
   }
-  const { assets }: { assets?: unknown } = { ...options };
+  const assets: unknown = Reflect.get(options, 'assets');
   if (isObject(assets) && typeof assets.binding === 'string') types.set(assets.binding, 'Service');
   const members = [...types].map(([name, type]) => `  ${name}: ${type};\n`);
   return `// Written by \`edgehost types\` from ${from}. Run it again after a change of that file.
@@ -54,9 +54,9 @@ interface FunctionEnv extends Env {}
 
 /** A class of another function is not known here. */
 function objectType(config: unknown, module: string | undefined): string {
-  const { class: name, function: other } = isObject(config)
-    ? { function: undefined, ...config }
-    : { class: config, function: undefined };
-  const isOwn = other === undefined && module !== undefined && typeof name === 'string';
-  return isOwn ? `StatefulNamespace<import(${JSON.stringify(module)}).${name}>` : 'StatefulNamespace';
+  const isForeign = isObject(config) && config.function !== undefined;
+  const name = isObject(config) ? config.class : config;
+  return !isForeign && module !== undefined && typeof name === 'string'
+    ? `StatefulNamespace<import(${JSON.stringify(module)}).${name}>`
+    : 'StatefulNamespace';
 }
