@@ -117,6 +117,8 @@ export interface BindingBase<Shared = unknown> {
    * @default no answer waits for a call
    */
   readonly objectStep?: (method: string, argumentText: string) => ObjectStep | undefined;
+  /** The service records its calls for OpenTelemetry itself. @default each call has a span by the name of the service */
+  readonly tracesItself?: true;
   /** Its own part of the records, and the jobs for it while the storage is open. */
   readonly storage?: StorageOwner;
   /**

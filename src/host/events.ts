@@ -20,6 +20,8 @@ export interface InvocationEvent {
   readonly kind: InvocationKind;
   /** The stateful object that has handled it; absent for others. */
   readonly object?: { readonly className: string; readonly id: string };
+  /** The calls of tools by the run of a sandbox; absent for others. `toolMs` is the sum of their durations. */
+  readonly run?: { readonly toolCalls: number; readonly toolMs: number };
   readonly outcome: InvocationOutcome;
   /** The status of the response; undefined when there was none. */
   readonly status: number | undefined;

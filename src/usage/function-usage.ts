@@ -17,6 +17,15 @@ export interface InvocationUsage {
   readonly subrequests: number;
   /** Undefined when no service was called. */
   readonly accounting: ServiceUsage | undefined;
+  /** The calls of tools by a run of a sandbox; undefined for every other invocation. */
+  readonly run?: ToolTotals | undefined;
+}
+
+/** The calls of tools that a run has made. Answers that came from its record of an earlier run are no calls. */
+export interface ToolTotals {
+  readonly toolCalls: number;
+  /** Their durations added up, in milliseconds to the microsecond: calls that are open at once count each. */
+  readonly toolMs: number;
 }
 
 export interface ServiceUsage {
@@ -59,6 +68,12 @@ export class FunctionUsage {
     add(added, SUM_SLOTS.wallUs, Math.round(usage.wallMs * 1000));
     add(added, SUM_SLOTS.requestBytes, usage.requestBytes);
     add(added, SUM_SLOTS.responseBytes, usage.responseBytes);
+    const { run } = usage;
+    if (run !== undefined) {
+      add(added, SUM_SLOTS.runs, 1);
+      add(added, SUM_SLOTS.toolCalls, run.toolCalls);
+      add(added, SUM_SLOTS.toolUs, Math.round(run.toolMs * 1000));
+    }
     if (usage.accounting !== undefined) {
       const { calls, egressSentBytes, egressReceivedBytes } = usage.accounting;
       add(added, SUM_SLOTS.subrequests, usage.subrequests);

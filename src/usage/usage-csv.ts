@@ -27,6 +27,9 @@ const RECORD_COLUMNS: readonly (readonly [string, (record: UsageRecord) => numbe
   ['cache_stale_hits', record => record.cacheStaleHits],
   ['cache_misses', record => record.cacheMisses],
   ['cache_bytes', record => record.cacheBytes],
+  ['runs', record => record.runs],
+  ['tool_calls', record => record.toolCalls],
+  ['tool_ms', record => record.toolMs],
 ];
 const STORAGE_COLUMNS = ['byte_hours', 'object_hours', 'stored_bytes', 'stored_objects'] as const;
 

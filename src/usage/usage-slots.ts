@@ -23,7 +23,7 @@ export const CALL_KINDS: readonly SubrequestKind[] = keysOf(SUBREQUEST_KINDS);
 const OUTCOMES = INVOCATION_OUTCOMES.length;
 const INVOCATIONS = INVOCATION_KINDS.length * OUTCOMES;
 
-/** Sums that an invocation adds to, or the cache in front. Times are whole microseconds, so that sums are exact. */
+/** Sums that an invocation adds to, the run of a sandbox alone, or the cache in front. Times are whole microseconds, so that sums are exact. */
 const SUMS = [
   'cpuUs',
   'wallUs',
@@ -36,6 +36,9 @@ const SUMS = [
   'cacheStaleHits',
   'cacheMisses',
   'cacheBytes',
+  'runs',
+  'toolCalls',
+  'toolUs',
 ] as const;
 
 export type UsageSum = (typeof SUMS)[number];

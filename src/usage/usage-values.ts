@@ -53,6 +53,12 @@ export interface UsageValues {
   readonly cacheMisses: number;
   /** Bytes of bodies that the cache in front has answered with, as far as clients took them, before compression. `responseBytes` does not include them. */
   readonly cacheBytes: number;
+  /** Runs of sandboxes (`account.sandbox().run()`) that are over. `invocations` and `requests` include them. */
+  readonly runs: number;
+  /** Calls of tools by these runs. `subrequests` includes them, and calls that were refused before a tool was looked for. */
+  readonly toolCalls: number;
+  /** The durations of these calls added up, in milliseconds, to the microsecond. Calls that are open at once count each. */
+  readonly toolMs: number;
   /** Calls by service. */
   readonly calls: Readonly<Record<SubrequestKind, number>>;
 }
@@ -85,6 +91,9 @@ export function usageValues(slots: UsageSlots): UsageValues {
     cacheStaleHits: sum('cacheStaleHits'),
     cacheMisses: sum('cacheMisses'),
     cacheBytes: sum('cacheBytes'),
+    runs: sum('runs'),
+    toolCalls: sum('toolCalls'),
+    toolMs: sum('toolUs') / 1000,
     calls: recordOf(CALL_KINDS, kind => slots[callSlot(kind)] ?? 0),
   };
 }

@@ -454,6 +454,7 @@ declare global {
       | TraceItemAlarmEventInfo
       | TraceItemJsRpcEventInfo
       | TraceItemHibernatableWebSocketEventInfo
+      | TraceItemRunEventInfo
       | TraceItemTailEventInfo
       | null;
     readonly logs: readonly {
@@ -513,6 +514,11 @@ declare global {
       readonly code?: number;
       readonly wasClean?: boolean;
     };
+  }
+
+  /** A run of a sandbox: the calls of tools that it has made, and their time in milliseconds. */
+  interface TraceItemRunEventInfo {
+    readonly run: { readonly toolCalls: number; readonly toolMs: number };
   }
 
   interface TraceItemTailEventInfo {

@@ -3,6 +3,7 @@ import { openMemoryDatabase } from '../../src/storage/records/memory-database.js
 import { RecordStore } from '../../src/storage/records/record-store.js';
 import { FunctionUsage } from '../../src/usage/function-usage.js';
 import { StoredHoursMeter } from '../../src/usage/stored-bytes.js';
+import { usageKeys } from '../../src/usage/usage-keys.js';
 import { OTHER_FUNCTIONS, UsageRecorder } from '../../src/usage/usage-recorder.js';
 import { UsageStore } from '../../src/usage/usage-store.js';
 import { usageValues } from '../../src/usage/usage-values.js';
@@ -83,6 +84,18 @@ test('a recorder goes on from what an earlier one has written', async t => {
     await written.close();
   }
   t.deepEqual(await requestsOf(store, 'acme'), [[DAY, 'hello', 6]]);
+});
+
+test('a row from before a counter existed is read without it, and added to', async t => {
+  const { records, store, recorder } = await setup(t);
+  const before = Buffer.from(JSON.stringify({ 'fetch.ok': 3, cpuUs: 500, 'calls.bucket': 2 }));
+  await records.commit([{ type: 'put', key: usageKeys.functionDay('acme', DAY, 'agent'), value: before }]);
+  const now = recorder();
+  new FunctionUsage('acme', 'agent', now).add('ok', { ...ONE, run: { toolCalls: 2, toolMs: 1.5 } });
+  await now.write();
+  for await (const { slots } of store.functionDays('acme', DAY, DAY + 1)) {
+    t.like(usageValues(slots), { requests: 4, cpuMs: 0.6, runs: 1, toolCalls: 2, toolMs: 1.5 });
+  }
 });
 
 test('two versions of a function that are active at once add to one row', async t => {

@@ -84,7 +84,7 @@ export async function answerCall(
     const argumentBytes = heapBytesOf(args, head.argumentText.length);
     accounting.countHeld(argumentBytes);
     heldBytes += argumentBytes;
-    if (trace !== undefined)
+    if (trace !== undefined && definition.tracesItself !== true)
       traced = await trace.beginCall({ service: definition.name, method: head.method, binding: head.binding, args });
     if (head.bodyBytes !== undefined) exchange.expect(head.bodyBytes);
     const body = incomingBody(exchange, io, isComplete, connection);

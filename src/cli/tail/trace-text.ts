@@ -21,7 +21,17 @@ export function lineOf(item: unknown): string {
 
 function eventText(event: unknown): string {
   if (!isObject(event)) return '';
-  const { request, response, cron, queue, batchSize, rpcMethod, consumedEvents, getWebSocketEvent: socket } = event;
+  const {
+    request,
+    response,
+    cron,
+    queue,
+    batchSize,
+    rpcMethod,
+    run,
+    consumedEvents,
+    getWebSocketEvent: socket,
+  } = event;
   if (isObject(request)) {
     const status = isObject(response) && typeof response.status === 'number' ? ` ${response.status}` : '';
     return `${textOf(request.method)} ${textOf(request.url)}${status}`;
@@ -29,6 +39,7 @@ function eventText(event: unknown): string {
   if (isText(cron)) return `cron ${cron}`;
   if (isText(queue)) return `queue ${queue} (${typeof batchSize === 'number' ? batchSize : 0})`;
   if (typeof rpcMethod === 'string') return `call ${rpcMethod}`.trim();
+  if (isObject(run)) return `run (${typeof run.toolCalls === 'number' ? run.toolCalls : 0} calls of tools)`;
   if (isObject(socket)) return `websocket ${textOf(socket.webSocketEventType)}`;
   return Array.isArray(consumedEvents) ? 'tail' : 'alarm';
 }

@@ -2,10 +2,12 @@
 import type { CallChain, FetchChain } from '../../bindings/service.js';
 import { HostOpens } from '../../protocol/messages.js';
 import type { InvocationKind } from '../../quotas/limits.js';
+import type { ToolTotals } from '../../usage/function-usage.js';
 import type { InvocationEvent } from '../events.js';
 import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 import type { TracedStart } from '../telemetry/trace.js';
 import type { Peer } from './peers.js';
+import { rounded } from './reports/rounded.js';
 
 /** The stateful object that an event is for. */
 export interface StartedObject {
@@ -55,6 +57,8 @@ export interface InvocationStart {
   readonly ownedBy?: Peer | undefined;
   /** The stateful object that gets it. */
   readonly object?: StartedObject | undefined;
+  /** The calls of tools by the run of a sandbox, which grow while it runs. */
+  readonly run?: ToolTotals | undefined;
   /** How long the caller waits for all of the answer, from the call on, in milliseconds. @default without end */
   readonly timeoutMs?: number | undefined;
   /** How much of that has gone by before the invocation begins. @default 0 */
@@ -127,6 +131,11 @@ export function objectOf({ object }: InvocationStart): Pick<InvocationEvent, 'ob
   return object === undefined ? {} : { object: { className: object.className, id: object.id } };
 }
 
+/** The part of its event about the run of a sandbox. */
+export function runOf({ run }: InvocationStart): Pick<InvocationEvent, 'run'> {
+  return run === undefined ? {} : { run: { toolCalls: run.toolCalls, toolMs: rounded(run.toolMs) } };
+}
+
 /** Neither a call of a method nor a message nor a timer has a URL. */
 const RPC_REQUEST = { method: 'RPC', url: undefined } as const;
 const SOCKET_REQUEST = { method: 'WEBSOCKET', url: undefined } as const;
@@ -148,6 +157,7 @@ export function requestLine({ kind, head }: InvocationStart): Pick<InvocationEve
 
 /** The part of its span about the start. */
 export function tracedStart(start: InvocationStart): TracedStart {
+  if (start.run !== undefined) return { kind: kindOf(start), isRun: true, head: '', ...NO_REQUEST };
   return { kind: kindOf(start), head: start.head, ...requestLine(start) };
 }
 

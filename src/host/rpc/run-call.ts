@@ -5,6 +5,7 @@ import type { CallChain, Cancellation, FetchChain, ServiceBody } from '../../bin
 import { asBuffer } from '../../protocol/frames/buffer-views.js';
 import { HostOpens } from '../../protocol/messages.js';
 import { BodyCounter } from '../../quotas/requests/request-checks.js';
+import type { ToolTotals } from '../../usage/function-usage.js';
 import { ReadBody } from '../ingress/read-body.js';
 import { RequestBody } from '../ingress/request-body.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
@@ -46,19 +47,27 @@ export class StartOfCall implements InvocationStart {
     return start;
   }
 
-  /** @param head JSON of BodyForm */
-  static ofRun(head: string): StartOfCall {
-    const start = new StartOfCall(HostOpens.Run);
-    start.head = head;
-    return start;
-  }
-
   /** @param headFor makes the head when it is known where it goes */
   static method(path: readonly string[], headFor: InvocationStart['headFor']): StartOfCall {
     const start = new StartOfCall(HostOpens.Rpc);
     start.path = path;
     start.headFor = headFor;
     return start;
+  }
+}
+
+/** Apart from other calls, which need no place for the totals. */
+export class StartOfRun extends StartOfCall {
+  readonly run: ToolTotals;
+
+  /**
+   * @param head JSON of BodyForm
+   * @param run grows while it runs
+   */
+  constructor(head: string, run: ToolTotals) {
+    super(HostOpens.Run);
+    this.head = head;
+    this.run = run;
   }
 }
 

@@ -8,7 +8,12 @@ export const LIMITS: ReadonlySet<EdgeErrorCode> = new Set([
   'EDGE_MEMORY_LIMIT',
   'EDGE_WALL_TIME_LIMIT',
   'EDGE_LIMIT_EXCEEDED',
+  'EDGE_RATE_LIMITED',
+  'EDGE_DAILY_LIMIT',
 ]);
+
+/** The limits of invocations that a sandbox sets. Errors of others name the option of the account. */
+const OF_SANDBOX: ReadonlySet<string> = new Set(['cpuMs', 'wallMs', 'memoryBytes']);
 
 /** Where the code does not parse, at the end of the message. */
 const PLACE = /^(.*) \((run\.js:\d+:\d+)\)$/s;
@@ -30,7 +35,7 @@ export function runError(error: EdgeError, subject: string): RunError {
 function messageOf({ code, message, limit }: EdgeError, subject: string): string {
   if (code === 'EDGE_HANDLER_STALLED')
     return `Cannot ${subject}: it waits for a promise, and no timer, call or other work is pending that could settle it`;
-  if (limit === undefined || code === 'EDGE_LIMIT_EXCEEDED') return message;
+  if (limit === undefined || !OF_SANDBOX.has(limit.name) || code === 'EDGE_LIMIT_EXCEEDED') return message;
   const about = message.slice(message.indexOf(': ') + 2);
   return `Cannot ${subject}: ${about.replace(/ \(plan .*$/, ` (option limits.${limit.name} of sandbox())`)}`;
 }

@@ -43,8 +43,11 @@ export interface RunLimits {
   readonly own: Readonly<Record<RunLimitName, number>>;
 }
 
-/** @throws as `AccountLimits.of` does */
-export function runLimits(account: AccountLimits, name: string, given: SandboxLimits): RunLimits {
+/**
+ * @param isLater the account had other limits when the sandbox was made: options above the limits of today are lowered
+ * @throws as `AccountLimits.of` does, unless `isLater`
+ */
+export function runLimits(account: AccountLimits, name: string, given: SandboxLimits, isLater: boolean): RunLimits {
   const { own } = account;
   const least = (limit: number, value: number | undefined): number => value ?? limit;
   const cpuMs = least(Math.min(DEFAULTS.cpuMs, own.cpuMs.fetch), given.cpuMs);
@@ -59,7 +62,8 @@ export function runLimits(account: AccountLimits, name: string, given: SandboxLi
     startupMs: STARTUP_MS,
     logBytes: (given.logBytes ?? DEFAULTS.logBytes) + ERROR_TEXT_BYTES,
   };
-  const resolved = account.of({ name, limits: overrides, usageModel: undefined }, 'owner', () => {});
+  const settings = { name, limits: overrides, usageModel: undefined };
+  const resolved = isLater ? account.again(settings, 'owner', () => {}) : account.of(settings, 'owner', () => {});
   const { fetch: cpuAllowedMs } = resolved.cpuMs;
   return {
     resolved,

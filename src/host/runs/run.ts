@@ -20,7 +20,8 @@ import { rounded } from '../invocation/reports/rounded.js';
 import { receive } from '../rpc/application-rpc.js';
 import { checkAnswer } from '../rpc/call-heads.js';
 import type { CalleeAnswer } from '../rpc/call-sink.js';
-import { run as runCall, StartOfCall } from '../rpc/run-call.js';
+import { run as runCall, StartOfRun } from '../rpc/run-call.js';
+import type { InvocationTrace } from '../telemetry/trace.js';
 import { LIMITS, messageIn, runError, toEdgeError } from './run-errors.js';
 import { type RunLimits, runLimitError } from './run-limits.js';
 import type { RunThread } from './run-threads.js';
@@ -54,8 +55,8 @@ export interface RunParts {
   /** The services that refuse every call: there is no network. */
   readonly refused: FunctionServices;
   readonly toolNames: readonly string[];
-  /** The calls of one run. */
-  toolCalls(options: RunOptions): ToolCalls;
+  /** The calls of one run. @param trace its record for OpenTelemetry, once it has begun */
+  toolCalls(options: RunOptions, trace: () => InvocationTrace | undefined): ToolCalls;
 }
 
 /** How it went, as its invocation reports it. */
@@ -97,7 +98,7 @@ class Run {
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#tools = parts.toolCalls(options);
+    this.#tools = parts.toolCalls(options, () => this.#invocation?.trace);
     this.#logBudget = new LogBudget(parts.limits.own.logBytes);
   }
 
@@ -200,7 +201,7 @@ class Run {
       run: async (start, sink) => begin(thread.isolate, start, sink),
     };
     try {
-      const answer = await runCall(target, StartOfCall.ofRun(input.head), input.body, undefined);
+      const answer = await runCall(target, new StartOfRun(input.head, this.#tools.totals), input.body, undefined);
       return await this.#value(context, answer);
     } catch (error) {
       this.#endSoon(thread);
@@ -285,6 +286,8 @@ class Run {
       services,
       emitLog: event => this.#log(event),
       onFinished: (outcome, used, event, trace) => {
+        // The event has the calls that end with it.
+        this.#tools.over();
         const { cpuMs, wallMs, peakBytes: memoryBytes, accounting } = used;
         const egressBytes = (accounting?.egressSentBytes ?? 0) + (accounting?.egressReceivedBytes ?? 0);
         const id = this.#invocation?.invocation ?? '';

@@ -3,7 +3,7 @@
 import type { FunctionServices, ServiceEntry } from '../../backend/calls/answer-call.js';
 import { type CallbackShare, callbackBinding } from '../../bindings/callbacks/callback-binding.js';
 import type { Service } from '../../bindings/service.js';
-import { NAME } from '../../config-schema/function-shapes.js';
+import { NAME, TAILS } from '../../config-schema/function-shapes.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
 import { describe } from '../../quotas/schema/describe.js';
@@ -35,6 +35,8 @@ export interface SandboxOptions<Inputs = unknown> {
   /** Functions that the code may call as `tools.name(input)`, and namespaces of them. @default none */
   readonly tools?: ToolsOf<Inputs>;
   readonly limits?: SandboxLimits;
+  /** Names of functions of the account that get a record of each run, as the `tails` of `load()` do. @default none */
+  readonly tails?: readonly string[];
   /** Decides about each call of a tool before it is made, when its input is valid. Its time is wall time of the run. @default all are made */
   readonly approve?: (call: PendingCall) => Approval | Promise<Approval>;
 }
@@ -58,6 +60,7 @@ const OPTIONS: Schema<AnyOptions> = objectOf<AnyOptions>({
   'name?': NAME,
   'tools?': TOOLS,
   'limits?': SANDBOX_LIMITS,
+  'tails?': TAILS,
   'approve?': native('function'),
 });
 
@@ -179,13 +182,13 @@ export class AccountSandbox {
 
   #current(): RunParts {
     const limits = this.#account.limits();
-    if (this.#parts?.of !== limits) this.#parts = { of: limits, parts: this.#make(limits) };
+    if (this.#parts?.of !== limits) this.#parts = { of: limits, parts: this.#make(limits, this.#parts !== undefined) };
     return this.#parts.parts;
   }
 
-  #make(account: AccountLimits): RunParts {
+  #make(account: AccountLimits, isLater: boolean): RunParts {
     const { id, host, threads } = this.#account;
-    const limits = runLimits(account, this.name, this.#options.limits ?? {});
+    const limits = runLimits(account, this.name, this.#options.limits ?? {}, isLater);
     const share = host.bindings.shared<CallbackShare>(callbackBinding);
     const { approve } = this.#options;
     return {
@@ -194,7 +197,7 @@ export class AccountSandbox {
       place: threads,
       refused: this.#refused(),
       toolNames: this.#tools.names,
-      toolCalls: ({ onCall }) =>
+      toolCalls: ({ onCall }, trace) =>
         new ToolCalls({
           account: id,
           name: this.name,
@@ -202,6 +205,7 @@ export class AccountSandbox {
           limits: limits.own,
           approve,
           onCall,
+          trace,
           share,
           given: { bodies: host.bodies, of: `sandbox "${this.name}" of account "${id}"` },
         }),
@@ -229,7 +233,7 @@ export class AccountSandbox {
       },
       requests: () => host.admission.counted(account),
       emitLog: event => host.emitLog(event),
-      tails: host.tails.of([]),
+      tails: host.tails.of([...new Set(this.#options.tails)]),
       isReportHeard: () => host.wantsInvocations(),
       onFinished: (outcome, used, event, trace) => {
         this.#stats.record(outcome, used);

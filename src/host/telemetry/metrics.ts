@@ -2,7 +2,7 @@
 import type * as Otel from '@opentelemetry/api';
 import type { InvocationEvent } from '../events.js';
 import { openTelemetry, SCOPE } from './open-telemetry.js';
-import { TRIGGERS } from './trace.js';
+import { RUN_TRIGGER, TRIGGERS } from './trace.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** From what a warm function takes to 15 minutes, the longest of any plan. */
@@ -52,12 +52,12 @@ export function hasInstruments(): boolean {
 export function measure(event: InvocationEvent): void {
   const meters = instruments();
   if (meters === undefined) return;
-  const { account, function: name, kind, outcome } = event;
+  const { account, function: name, kind, outcome, run } = event;
   const attributes = {
     'edgehost.account': account,
     'faas.name': name,
     'edgehost.kind': kind,
-    'faas.trigger': TRIGGERS[kind],
+    'faas.trigger': run === undefined ? TRIGGERS[kind] : RUN_TRIGGER,
   };
   meters.invocations.add(1, { ...attributes, 'edgehost.outcome': outcome });
   meters.wallTime.record(event.wallMs, attributes);

@@ -1,13 +1,20 @@
 /**
- * Spans of OpenTelemetry: one for an invocation, one for each call that it makes to a service. Their parents are what the application is doing, or where
- * that is not recorded, what the request says in `traceparent` (W3C Trace Context). Nothing is made while the application has registered no provider.
+ * Spans of OpenTelemetry: one for an invocation, one for each call that it makes to a service or a tool. Their parents are what the application is doing, or
+ * where that is not recorded, what the request says in `traceparent` (W3C Trace Context). Nothing is made while the application has registered no provider.
  */
 import type * as Otel from '@opentelemetry/api';
 import type { CallTrace, TracedCall } from '../../backend/calls/call-trace.js';
 import { messageOf } from '../../quotas/errors.js';
 import type { InvocationEvent } from '../events.js';
 import { openTelemetry, tracer } from './open-telemetry.js';
-import { type InvocationTrace, TRIGGERS, type TracedStart } from './trace.js';
+import {
+  type InvocationTrace,
+  RUN_TRIGGER,
+  type ToolTrace,
+  TRIGGERS,
+  type TracedStart,
+  type TracedTool,
+} from './trace.js';
 
 /** The longest recorded text of a function. */
 const MAX_CHARACTERS = 2048;
@@ -36,18 +43,20 @@ class OpenTrace implements InvocationTrace {
     this.#tracer = spans;
     const active = api.context.active();
     const parent = api.trace.getSpanContext(active) === undefined ? remoteParent(api, active, start) : active;
-    const { kind, method, url } = start;
+    const { kind, isRun = false, method, url } = start;
     const attributes = {
       'edgehost.account': subject.account,
       'faas.name': subject.function,
       'faas.version': subject.version,
       'edgehost.kind': kind,
-      'faas.trigger': TRIGGERS[kind],
+      'faas.trigger': isRun ? RUN_TRIGGER : TRIGGERS[kind],
       ...(method !== undefined && { 'http.request.method': method }),
       ...(url !== undefined && { 'url.full': url }),
     };
     const startTime = Date.now() - agoMs;
-    this.#span = spans.startSpan(subject.function, { kind: api.SpanKind.SERVER, startTime, attributes }, parent);
+    const name = isRun ? `run ${subject.function}` : subject.function;
+    const spanKind = isRun ? api.SpanKind.INTERNAL : api.SpanKind.SERVER;
+    this.#span = spans.startSpan(name, { kind: spanKind, startTime, attributes }, parent);
     this.#context = api.trace.setSpan(parent, this.#span);
   }
 
@@ -66,8 +75,24 @@ class OpenTrace implements InvocationTrace {
     };
   }
 
+  beginTool({ id, tool }: TracedTool): ToolTrace {
+    const attributes = { 'edgehost.tool': tool, 'edgehost.tool_call': id };
+    const options = { kind: this.#api.SpanKind.INTERNAL, attributes };
+    const span = this.#tracer.startSpan(`tool ${tool}`, options, this.#context);
+    return {
+      end: (status, error) => {
+        span.setAttribute('edgehost.tool_status', status);
+        if (status === 'failed') {
+          if (error !== undefined) span.recordException(error);
+          this.#fail(span, error?.message ?? status);
+        }
+        span.end();
+      },
+    };
+  }
+
   end(event: InvocationEvent): void {
-    const { outcome, error } = event;
+    const { outcome, error, run } = event;
     const span = this.#span;
     span.setAttributes({
       'edgehost.outcome': outcome,
@@ -78,6 +103,7 @@ class OpenTrace implements InvocationTrace {
       'edgehost.log_lines': event.logLines,
       'faas.invocation_id': event.invocation,
       ...(event.status !== undefined && { 'http.response.status_code': event.status }),
+      ...(run !== undefined && { 'edgehost.tool_calls': run.toolCalls, 'edgehost.tool_time_ms': run.toolMs }),
       ...(error !== undefined && { 'error.type': error.code }),
     });
     if (error !== undefined) {
@@ -94,8 +120,8 @@ class OpenTrace implements InvocationTrace {
 }
 
 /** The parent span from the head of the request. Clients write it, so only values that the standard allows are taken. */
-function remoteParent(api: typeof Otel, context: Otel.Context, { kind, head }: TracedStart): Otel.Context {
-  if (kind !== 'fetch') return context;
+function remoteParent(api: typeof Otel, context: Otel.Context, { kind, isRun, head }: TracedStart): Otel.Context {
+  if (kind !== 'fetch' || isRun === true) return context;
   const [, traceparent = ''] = /\ntraceparent\n(.*)/i.exec(head) ?? [];
   // Later versions begin as this one does, and have more behind it.
   const [, version, traceId = '', spanId = '', flags = ''] =

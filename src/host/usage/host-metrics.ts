@@ -72,6 +72,9 @@ const SUMS: readonly Row[] = [
   ],
   ['cache_misses_total', 'Requests that went past the cache in front.', values => values.cacheMisses],
   ['cache_bytes_total', 'Bytes of bodies that the cache in front has answered with.', values => values.cacheBytes],
+  ['runs_total', 'Runs of sandboxes.', values => values.runs],
+  ['tool_calls_total', 'Calls of tools by runs.', values => values.toolCalls],
+  ['tool_seconds_total', 'Time of these calls.', values => values.toolMs / 1000],
 ];
 
 /** @throws TypeError or RangeError for options that are not valid */

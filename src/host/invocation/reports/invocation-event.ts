@@ -2,7 +2,7 @@
 import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationEvent } from '../../events.js';
 import type { InvocationContext } from '../invocation-context.js';
-import { objectOf, requestLine } from '../invocation-start.js';
+import { objectOf, requestLine, runOf } from '../invocation-start.js';
 import type { InvocationRecord } from './invocation-record.js';
 import { noteRequestHead } from './request-warnings.js';
 import { rpcMethodOf } from './rpc-method.js';
@@ -20,6 +20,7 @@ export function invocationEvent(context: InvocationContext, record: InvocationRe
     invocation: record.id,
     kind,
     ...objectOf(start),
+    ...runOf(start),
     outcome: record.outcome,
     status: record.status,
     method,

@@ -6,6 +6,7 @@ import type { HandlerFailure } from '../../../protocol/messages.js';
 import type { EdgeError } from '../../../quotas/errors.js';
 import { LimitWarnings } from '../../../quotas/limit-warnings.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
+import type { ToolTotals } from '../../../usage/function-usage.js';
 import type { InvocationOutcome } from '../../events.js';
 import { isTraced } from '../../telemetry/open-telemetry.js';
 import type { InvocationTrace } from '../../telemetry/trace.js';
@@ -55,6 +56,11 @@ export class InvocationRecord {
     this.start = start;
     this.kind = kindOf(start);
     this.trace = isTraced() ? beginTrace(context, tracedStart(start)) : undefined;
+  }
+
+  /** The calls of tools, when it is a run. */
+  get run(): ToolTotals | undefined {
+    return this.start.run;
   }
 
   get id(): string {
@@ -124,8 +130,8 @@ export class InvocationRecord {
   }
 
   #recorded(): InvocationLog {
-    // The invocations that a tail is about have recorded their own texts.
-    const head = this.kind === 'tail' ? '' : this.start.head;
+    // The invocations that a tail is about have recorded their own texts, and the head of a run is its input.
+    const head = this.kind === 'tail' || this.run !== undefined ? '' : this.start.head;
     this.#log ??= new InvocationLog(this.context, this.id, head, this.warnings);
     return this.#log;
   }

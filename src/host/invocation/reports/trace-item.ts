@@ -4,6 +4,7 @@ import type { FetchChain } from '../../../bindings/service.js';
 import { CloseCode } from '../../../bindings/websocket/wire.js';
 import { HostOpens } from '../../../protocol/messages.js';
 import type { InvocationKind } from '../../../quotas/limits.js';
+import type { ToolTotals } from '../../../usage/function-usage.js';
 import type { InvocationOutcome, LogLevel } from '../../events.js';
 import { redactedRequest, type TraceRequest } from './redact.js';
 import { rounded } from './rounded.js';
@@ -50,6 +51,8 @@ export type TraceEvent =
   | { readonly scheduledTime: number }
   /** For a call. */
   | { readonly rpcMethod: string }
+  /** For a run of a sandbox. */
+  | { readonly run: ToolTotals }
   /** For an event of a sleeping WebSocket of a stateful object. */
   | { readonly getWebSocketEvent: TraceSocketEvent }
   | { readonly consumedEvents: readonly { readonly scriptName: string }[] };
@@ -108,6 +111,8 @@ export interface TracedEvent {
   readonly chain?: FetchChain | undefined;
   /** The stateful object that it was for. */
   readonly object?: { readonly id: string } | undefined;
+  /** The calls of tools by a run. */
+  readonly run?: ToolTotals | undefined;
 }
 
 /** An invocation that is over. */
@@ -188,6 +193,10 @@ function eventOf(start: TracedEvent, status: number | undefined, hasHead: boolea
     }
     case HostOpens.Rpc:
       return { rpcMethod: rpcMethodOf(start) ?? '' };
+    case HostOpens.Run: {
+      const { run } = start;
+      return run === undefined ? null : { run: { toolCalls: run.toolCalls, toolMs: rounded(run.toolMs) } };
+    }
     case HostOpens.SocketEvent:
       return { getWebSocketEvent: socketEventOf(head) };
     default:
