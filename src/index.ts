@@ -46,7 +46,8 @@ export {
 } from './cli/deprecation-check/requests.js';
 export type { QueueConsumerOptions } from './config-schema/consumer-shapes.js';
 export type { CronMissed, CronOptions, CronOverlap } from './config-schema/cron-trigger.js';
-export type { Account, AccountInfo } from './host/account.js';
+export type { Account } from './host/account.js';
+export type { AccountInfo } from './host/account-info.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { LoadFileOptions } from './host/deploy/load-file.js';
@@ -94,7 +95,7 @@ export {
   type StorageRepairReport,
 } from './host/repair-storage.js';
 export type { FunctionRpc, RpcOptions } from './host/rpc/application-rpc.js';
-export type { AccountSandbox, SandboxOptions } from './host/runs/sandbox.js';
+export type { AccountSandbox, NarrowedOptions, SandboxOptions } from './host/runs/sandbox.js';
 export type { SandboxSession, SessionOptions, SessionResult } from './host/runs/session.js';
 export type { Tool, ToolContext, ToolJsonSchema, ToolSchema, Tools, ToolsOf } from './host/runs/tools/tool-types.js';
 export type {

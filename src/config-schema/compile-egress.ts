@@ -11,11 +11,30 @@ export interface OwnedRules {
   readonly owner: string;
 }
 
+/** The same rules, where a further list must allow a request. */
+export function narrowed(
+  rules: CompiledRules,
+  { rules: { hosts }, owner }: { readonly rules: Pick<EgressRules, 'hosts'>; readonly owner: string },
+): CompiledRules {
+  const list = { option: `egress.hosts of ${owner}`, hosts: hosts.map(hostEntry) };
+  return { ...rules, lists: [...rules.lists, list] };
+}
+
 /**
  * The rules of an account and of its function, together. Undefined when neither has any: then nothing is asked about a request.
  *
  * @param taken names in the environment of the function, which win over secrets of its account
  */
+export function compileRules(
+  account: OwnedRules,
+  own: OwnedRules & { readonly rules: EgressRules },
+  taken: ReadonlySet<string>,
+): CompiledRules;
+export function compileRules(
+  account: OwnedRules,
+  own: OwnedRules,
+  taken: ReadonlySet<string>,
+): CompiledRules | undefined;
 export function compileRules(
   account: OwnedRules,
   own: OwnedRules,

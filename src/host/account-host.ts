@@ -26,6 +26,7 @@ import type { FunctionRunner } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
 import type { ObjectRules } from './objects/object-runner.js';
 import type { AccountOptions, AccountUpdate } from './options/options.js';
+import type { RunNetwork } from './runs/run-network.js';
 import type { AccountTails } from './tails/account-tails.js';
 import type { InvocationTrace } from './telemetry/trace.js';
 
@@ -43,6 +44,8 @@ export interface AccountHost {
   readonly gate: IsolateGate;
   readonly router: Router<FunctionRunner>;
   readonly bindings: HostBindings;
+  /** The services of outgoing requests for runs. */
+  readonly runNetwork: RunNetwork;
   /** The connection to the backend process. Undefined with `backend: 'inline'`. */
   readonly remote: HostBackend | undefined;
   readonly crons: CronScheduler;

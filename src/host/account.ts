@@ -1,20 +1,19 @@
 /** One tenant: its plan, its functions, its bindings, and the cell that its functions run in. */
-import type { AccountContext, ClientRow } from '../bindings/binding.js';
+import type { ClientRow } from '../bindings/binding.js';
 import type { BindingClients } from '../bindings/registry.js';
-import { withoutCaller } from '../quotas/caller-context.js';
 import { EdgeError } from '../quotas/errors.js';
 import { accountWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
-import type { Plan, ZonePlan } from '../quotas/limits.js';
 import type { ResolvedLimits } from '../quotas/resolve-limits.js';
 import { givenOf } from '../quotas/schema/check-options.js';
 import type { StoredSum } from '../storage/accounts/account-sum.js';
 import type { UsageQuery } from '../usage/usage-query.js';
 import type { UsageReport } from '../usage/usage-report.js';
 import type { AccountHost } from './account-host.js';
+import type { AccountInfo } from './account-info.js';
 import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
-import { defineClients } from './binding-clients.js';
+import { clientContext, defineClients } from './binding-clients.js';
 import type { AccountCells } from './cells/account-cells.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import { fileToLoad, type LoadFileOptions } from './deploy/load-file.js';
@@ -31,24 +30,10 @@ import {
   type ResolvedLoadOptions,
   resolveLoadOptions,
 } from './options/options.js';
-import { RunThreads } from './runs/run-threads.js';
-import { AccountSandbox, type SandboxOptions } from './runs/sandbox.js';
+import { AccountRuns } from './runs/account-runs.js';
+import type { AccountSandbox, SandboxOptions } from './runs/sandbox.js';
 import type { Tail } from './tails/tail.js';
 import { checkTailOptions, type TailOptions } from './tails/tail-filter.js';
-
-/** Runs of one account at once; more wait for a thread. Each takes a thread, and its memory. */
-const MAX_RUN_THREADS = 16;
-
-/** An account of a host, as `host.accounts()` lists it. */
-export interface AccountInfo {
-  readonly id: string;
-  readonly plan: Plan;
-  readonly zonePlan: ZonePlan;
-  /** The names of the functions that are loaded. */
-  readonly functions: readonly string[];
-  /** The host names that its functions may answer; undefined: any that no other account has. */
-  readonly zones: readonly string[] | undefined;
-}
 
 export interface Account extends BindingClients {}
 
@@ -67,8 +52,7 @@ export class Account {
   readonly #supervisor: AccountCells;
   readonly #functions: LoadedFunctions;
   readonly #loads = new LoadTurns();
-  /** The threads of the runs of its sandboxes. */
-  #threads: RunThreads | undefined;
+  #runs: AccountRuns | undefined;
   /** Clients without a configuration, by their row: each access of the member gets the same one. */
   readonly #clients = new Map<string, object>();
   /** Set when it is removed or its host is closed. */
@@ -209,31 +193,34 @@ export class Account {
     this.#check();
     const kept = config === undefined ? this.#clients.get(row.name) : undefined;
     if (kept !== undefined) return kept as Client; // as this row has made it
-    const client = this.#host.bindings.client(row, this.#bindingContext(), config, this.#host.bodies);
+    const client = this.#host.bindings.client(
+      row,
+      clientContext(this, () => this.#check()),
+      config,
+      this.#host.bodies,
+    );
     if (config === undefined) this.#clients.set(row.name, client);
     return client;
   }
 
   /**
    * A sandbox for code that was just written, by a model or a customer: `await account.sandbox({ tools }).run(code)`. Each run has a realm of its own, in a
-   * process of the account, and reaches the tools and nothing else. It costs next to nothing to make one.
+   * process of the account, and reaches the tools and the hosts of `egress`, nothing else. It costs next to nothing to make one.
    *
    * @throws TypeError or RangeError for options that are not valid, EdgeError EDGE_LIMIT_EXCEEDED, EDGE_CLOSED, EDGE_ACCOUNT_REMOVED
    */
   sandbox<const Inputs>(options: SandboxOptions<Inputs> = {}): AccountSandbox {
     this.#check();
-    this.#threads ??= new RunThreads({
-      account: this.id,
-      cache: this.#host.cache,
-      max: MAX_RUN_THREADS,
-      memoryBytes: () => this.#limits.most.memoryBytes,
-      acquire: signal =>
-        withoutCaller(() => this.#host.gate.acquire(signal, this.id, () => this.#supervisor.acquire())),
+    this.#runs ??= new AccountRuns({
+      id: this.id,
+      host: this.#host,
+      supervisor: this.#supervisor,
+      limits: () => this.#limits,
+      egress: () => this.#settings.egress,
+      check: () => this.#check(),
     });
-    const threads = this.#threads;
-    const account = { id: this.id, host: this.#host, limits: () => this.#limits, threads, check: () => this.#check() };
     // Each is a tool or a namespace, which TypeScript does not see while the types of their inputs are open.
-    return new AccountSandbox(account, options as ConstructorParameters<typeof AccountSandbox>[1]);
+    return this.#runs.sandbox(options as Parameters<AccountRuns['sandbox']>[0]);
   }
 
   /**
@@ -333,8 +320,7 @@ export class Account {
     if (query !== undefined) return this.#host.usageReport(query);
     this.#check();
     const { size, crons } = this.#functions;
-    const requests = this.#host.admission.usage(this.id);
-    return usageOf(this.limits, requests, { functions: size, crons }, this.#host.now());
+    return usageOf(this.limits, this.#host.admission.usage(this.id), { functions: size, crons }, this.#host.now());
   }
 
   /**
@@ -377,7 +363,7 @@ export class Account {
     // All at once, before another account of the same id begins.
     this.#ended = error;
     this.#functions.end(error);
-    this.#threads?.close(error);
+    this.#runs?.close(error);
     this.#host.tails.close();
     this.#host.releaseNames();
     if (error.code === 'EDGE_ACCOUNT_REMOVED') this.#supervisor.endAll('removed', '');
@@ -421,17 +407,5 @@ export class Account {
   /** @throws EdgeError EDGE_ACCOUNT_REMOVED; EDGE_CLOSED when the host is */
   #check(): void {
     if (this.#ended !== undefined) throw this.#ended;
-  }
-
-  #bindingContext(): Omit<AccountContext, 'shared'> {
-    const limits = (): ResolvedLimits => this.limits;
-    return {
-      account: this.id,
-      check: () => this.#check(),
-      work: this.#host.share,
-      get limits() {
-        return limits();
-      },
-    };
   }
 }

@@ -15,6 +15,7 @@ import type { HostCells } from '../cells/host-cells.js';
 import type { ResolvedHostOptions } from '../options/host-options.js';
 import { type AccountOptions, checkAccountOptions, checkName } from '../options/options.js';
 import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS } from '../options/removal-options.js';
+import { RunNetwork } from '../runs/run-network.js';
 import { AccountTails } from '../tails/account-tails.js';
 import type { HostUsage } from '../usage/host-usage.js';
 import type { HostRoutes } from './host-routes.js';
@@ -23,7 +24,15 @@ import type { HostStorage } from './host-storage.js';
 /** The parts of its host that an account shares with all others. */
 export type CommonHost = Omit<
   AccountHost,
-  'share' | 'tails' | 'redeclare' | 'announce' | 'stored' | 'releaseNames' | 'functionUsage' | 'usageReport'
+  | 'share'
+  | 'tails'
+  | 'redeclare'
+  | 'announce'
+  | 'stored'
+  | 'releaseNames'
+  | 'functionUsage'
+  | 'usageReport'
+  | 'runNetwork'
 >;
 
 export interface HostAccountsParts {
@@ -44,9 +53,12 @@ export class HostAccounts {
   readonly #removed = new Set<string>();
   /** Options that others have changed take effect one after the other, by account. */
   readonly #following = new KeyedMutex();
+  readonly #runNetwork: RunNetwork;
 
   constructor(parts: HostAccountsParts) {
     this.#parts = parts;
+    const { common, options, storage } = parts;
+    this.#runNetwork = new RunNetwork(common.bindings, { options, storage: () => storage.openHere() });
   }
 
   get size(): number {
@@ -113,6 +125,7 @@ export class HostAccounts {
     return {
       ...common,
       share,
+      runNetwork: this.#runNetwork,
       tails: new AccountTails(id, share, common.warn),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
       announce: async update => common.remote?.link.call('account.update', id, { ...update }),
@@ -164,6 +177,7 @@ export class HostAccounts {
     this.#accounts.delete(id);
     this.#removed.add(id);
     common.bindings.endAccount(id);
+    this.#runNetwork.endAccount(id);
     common.remote?.accountEnds(id);
     return account?.close(removedError(id));
   }
@@ -197,6 +211,7 @@ export class HostAccounts {
   /** Ends all of them. */
   async close(): Promise<void> {
     await Promise.all(this.all.map(account => account.close()));
+    await this.#runNetwork.close();
   }
 }
 

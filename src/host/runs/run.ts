@@ -52,8 +52,10 @@ export interface RunParts {
   readonly context: InvocationContext;
   readonly limits: RunLimits;
   readonly place: RunPlace;
-  /** The services that refuse every call: there is no network. */
-  readonly refused: FunctionServices;
+  /** The services that it may call besides its tools; most of them refuse. */
+  readonly services: FunctionServices;
+  /** Placeholders of secrets. */
+  readonly env: LoadHead['env'];
   readonly toolNames: readonly string[];
   /** The calls of one run. @param trace its record for OpenTelemetry, once it has begun */
   toolCalls(options: RunOptions, trace: () => InvocationTrace | undefined): ToolCalls;
@@ -253,13 +255,13 @@ class Run {
   }
 
   #head(modules: LoadHead['modules']): LoadHead {
-    const { context, toolNames } = this.#parts;
+    const { context, env, toolNames } = this.#parts;
     const { cpuMs, memoryBytes, startupMs } = context.limits;
     const ms = Number.isFinite(cpuMs.fetch) ? cpuMs.fetch : null;
     return {
       name: context.function,
       modules,
-      env: {},
+      env,
       bindings: [],
       flags: [],
       limits: {
@@ -275,8 +277,8 @@ class Run {
 
   /** The context of the sandbox, with the services, the record and the report of this run. */
   #context(): InvocationContext {
-    const { context, refused } = this.#parts;
-    const services = new Map(refused);
+    const { context } = this.#parts;
+    const services = new Map(this.#parts.services);
     services.set(ServiceId.Callback, {
       definition: TOOL_ROW,
       services: new Map<string, Service>([[TOOLS, this.#tools.service]]),

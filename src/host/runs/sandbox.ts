@@ -2,7 +2,12 @@
 
 import type { FunctionServices, ServiceEntry } from '../../backend/calls/answer-call.js';
 import { type CallbackShare, callbackBinding } from '../../bindings/callbacks/callback-binding.js';
+import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
+import { EgressPolicy } from '../../bindings/egress/rules/egress-policy.js';
+import type { EgressHost, EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import type { Service } from '../../bindings/service.js';
+import { compileRules, narrowed, placeholdersOf } from '../../config-schema/compile-egress.js';
+import { EGRESS_HOSTS, EGRESS_RULES } from '../../config-schema/egress-shapes.js';
 import { NAME, TAILS } from '../../config-schema/function-shapes.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
@@ -34,6 +39,11 @@ export interface SandboxOptions<Inputs = unknown> {
   readonly name?: string;
   /** Functions that the code may call as `tools.name(input)`, and namespaces of them. @default none */
   readonly tools?: ToolsOf<Inputs>;
+  /**
+   * The hosts that `fetch()`, `connect()` and WebSockets of the code may reach, and secrets: `env` has a placeholder for each. The `hosts` of the account are
+   * asked, too; its secrets are not in `env`. @default no network
+   */
+  readonly egress?: EgressRules;
   readonly limits?: SandboxLimits;
   /** Names of functions of the account that get a record of each run, as the `tails` of `load()` do. @default none */
   readonly tails?: readonly string[];
@@ -41,11 +51,19 @@ export interface SandboxOptions<Inputs = unknown> {
   readonly approve?: (call: PendingCall) => Approval | Promise<Approval>;
 }
 
+/** The options of `sandbox.with()`. */
+export interface NarrowedOptions<Inputs = unknown> extends Pick<SandboxOptions<Inputs>, 'tools' | 'limits'> {
+  /** The runs reach a host only if both lists allow it, this one and the sandbox's. The secrets stay. @default the sandbox's list */
+  readonly egress?: { readonly hosts: readonly (string | EgressHost)[] };
+}
+
 /** The parts of an account that its sandboxes use. */
 export interface SandboxAccount {
   readonly id: string;
   readonly host: AccountHost;
   readonly limits: () => AccountLimits;
+  /** The rules of the account itself. */
+  readonly egress: () => EgressRules | undefined;
   readonly threads: RunThreads;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
@@ -53,19 +71,22 @@ export interface SandboxAccount {
 
 /** The same without the types of single tools. */
 type AnyOptions = Omit<SandboxOptions, 'tools'> & { readonly tools?: Tools };
+type AnyNarrowed = Omit<NarrowedOptions, 'tools'> & { readonly tools?: Tools };
 
 const TOOLS = record(anything()) as Schema<Tools>; // compileTools() checks them
 
 const OPTIONS: Schema<AnyOptions> = objectOf<AnyOptions>({
   'name?': NAME,
   'tools?': TOOLS,
+  'egress?': EGRESS_RULES,
   'limits?': SANDBOX_LIMITS,
   'tails?': TAILS,
   'approve?': native('function'),
 });
 
-const WITH_OPTIONS: Schema<Pick<AnyOptions, 'tools' | 'limits'>> = objectOf<Pick<AnyOptions, 'tools' | 'limits'>>({
+const WITH_OPTIONS: Schema<AnyNarrowed> = objectOf<AnyNarrowed>({
   'tools?': TOOLS,
+  'egress?': objectOf<NonNullable<AnyNarrowed['egress']>>({ hosts: EGRESS_HOSTS }),
   'limits?': SANDBOX_LIMITS,
 });
 
@@ -75,6 +96,8 @@ const RUN_OPTIONS: Schema<RunOptions> = objectOf<RunOptions>({
   'onLog?': native('function'),
   'onCall?': native('function'),
 });
+
+const NO_NETWORK: EgressRules = { hosts: [] };
 
 const SESSION_IDLE_MS = 300_000;
 
@@ -90,12 +113,17 @@ export class AccountSandbox {
   readonly #tools: ToolSet;
   readonly #stats = new FunctionStats();
   readonly #sessions = new Map<string, SandboxSession>();
-  /** They are replaced when the limits of the account change. */
-  #parts: { readonly of: AccountLimits; readonly parts: RunParts } | undefined;
+  /** Its own rules, and those that `with()` has added: all must allow a request. */
+  readonly #egress: readonly EgressRules[];
+  /** They are replaced when the limits or the rules of the account change. */
+  #parts:
+    | { readonly limits: AccountLimits; readonly egress: EgressRules | undefined; readonly parts: RunParts }
+    | undefined;
 
-  /** Sandboxes are made by `account.sandbox(options)`. @throws TypeError or RangeError for options that are not valid */
-  constructor(account: SandboxAccount, options: AnyOptions = {}) {
+  /** Sandboxes are made by `account.sandbox(options)`, with `narrower` rules by `with()`. @throws TypeError or RangeError for options that are not valid */
+  constructor(account: SandboxAccount, options: AnyOptions = {}, narrower: readonly EgressRules[] = []) {
     checkOptions('sandbox()', options, OPTIONS);
+    this.#egress = structuredClone([options.egress ?? NO_NETWORK, ...narrower]);
     this.#account = account;
     this.#options = givenOf(options);
     this.name = options.name ?? 'sandbox';
@@ -105,23 +133,29 @@ export class AccountSandbox {
   }
 
   /**
-   * A sandbox with further tools and lower limits, and otherwise with the options of this one. It has no sessions yet.
+   * A sandbox with further tools, lower limits and fewer hosts, and otherwise with the options of this one. It has no sessions yet.
    *
    * @param options a limit that is higher than this sandbox's has no effect
    * @throws as `account.sandbox()` does
    */
-  with<const Inputs>(options: Pick<SandboxOptions<Inputs>, 'tools' | 'limits'>): AccountSandbox {
+  with<const Inputs>(options: NarrowedOptions<Inputs>): AccountSandbox {
     checkOptions('with()', options, WITH_OPTIONS);
     const { own } = this.#current().limits;
     const limits = Object.entries(givenOf(options.limits ?? {})).map(([name, limit]) => [
       name,
       Math.min(limit, own[name as keyof typeof own]), // a key of the same schema
     ]);
-    return new AccountSandbox(this.#account, {
+    const [, ...before] = this.#egress;
+    const given = {
       ...this.#options,
       tools: { ...this.#options.tools, ...(options.tools as Tools) }, // each of them is a tool or a namespace
       limits: { ...this.#options.limits, ...Object.fromEntries(limits) },
-    });
+    };
+    return new AccountSandbox(
+      this.#account,
+      given,
+      options.egress === undefined ? before : [...before, options.egress],
+    );
   }
 
   /** TypeScript declarations of the tools, for a prompt. */
@@ -182,20 +216,24 @@ export class AccountSandbox {
 
   #current(): RunParts {
     const limits = this.#account.limits();
-    if (this.#parts?.of !== limits) this.#parts = { of: limits, parts: this.#make(limits, this.#parts !== undefined) };
+    const egress = this.#account.egress();
+    if (this.#parts?.limits !== limits || this.#parts.egress !== egress)
+      this.#parts = { limits, egress, parts: this.#make(limits, egress, this.#parts !== undefined) };
     return this.#parts.parts;
   }
 
-  #make(account: AccountLimits, isLater: boolean): RunParts {
+  #make(account: AccountLimits, rules: EgressRules | undefined, isLater: boolean): RunParts {
     const { id, host, threads } = this.#account;
     const limits = runLimits(account, this.name, this.#options.limits ?? {}, isLater);
     const share = host.bindings.shared<CallbackShare>(callbackBinding);
     const { approve } = this.#options;
+    const egress = this.#rules(rules);
     return {
       context: this.#context(limits),
       limits,
       place: threads,
-      refused: this.#refused(),
+      services: new Map([...this.#refused(), ...this.#network(limits, egress)]),
+      env: placeholdersOf(egress),
       toolNames: this.#tools.names,
       toolCalls: ({ onCall }, trace) =>
         new ToolCalls({
@@ -243,12 +281,43 @@ export class AccountSandbox {
     };
   }
 
-  /** Every service but the tools refuses its calls: an isolate may call any of them, whatever its realm has. */
+  #rules(account: EgressRules | undefined): CompiledRules {
+    const { id } = this.#account;
+    const owner = `sandbox "${this.name}" of account "${id}"`;
+    const [own = NO_NETWORK, ...narrower] = this.#egress;
+    // The secrets of the account are not for code that nobody has read.
+    const hosts = account && { hosts: account.hosts };
+    const compiled = compileRules({ rules: hosts, owner: `account "${id}"` }, { rules: own, owner }, new Set());
+    return narrower.reduce((rules, fewer) => narrowed(rules, { rules: fewer, owner: `with() of ${owner}` }), compiled);
+  }
+
+  /** The services of outgoing requests, under the rules. */
+  #network({ resolved: limits }: RunLimits, egress: CompiledRules): FunctionServices {
+    const { id: account, host, check } = this.#account;
+    const policy = new EgressPolicy(egress, (refusal, unreported, origin) =>
+      host.emitEgress({ account, function: this.name, invocation: origin?.invocation, ...refusal, unreported }),
+    );
+    return host.runNetwork.services({
+      account,
+      function: this.name,
+      limits,
+      props: {},
+      compatibility: { date: '', flags: [] },
+      check,
+      given: { bodies: host.bodies, of: `sandbox "${this.name}" of account "${account}"` },
+      // Code of a run serves no zone.
+      checkUrl: () => {},
+      localOf: (url, origin) => host.localSend(account, url, origin),
+      egress: policy,
+    });
+  }
+
+  /** Every other service refuses its calls: an isolate may call any of them, whatever its realm has. */
   #refused(): FunctionServices {
     const service: Service = async () => {
       throw new EdgeError(
         'EDGE_EGRESS_DENIED',
-        `The code of sandbox "${this.name}" has no network: it may call its tools`,
+        `The code of sandbox "${this.name}" has no such service: it may call its tools, and the hosts of option egress of sandbox()`,
       );
     };
     const entries = new Map<number, ServiceEntry>();

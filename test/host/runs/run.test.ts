@@ -206,7 +206,7 @@ for (const isolation of ISOLATIONS) {
     const run = runner(t, isolation);
     const { status, error } = await run('await fetch("http://127.0.0.1:1/")');
     t.is(status, 'failed');
-    t.regex(error?.message ?? '', /no network/);
+    t.regex(error?.message ?? '', /no entry of option egress\.hosts of sandbox/);
     t.deepEqual(await returned(run('return [typeof process, typeof require, Object.keys(env)]')), [
       'undefined',
       'undefined',
