@@ -43,7 +43,7 @@ const PASSED: readonly (readonly [keyof SandboxLimits, string, EdgeErrorCode])[]
 ];
 
 const BOMBS: readonly string[] = [
-  'const all = []; for (;;) all.push({ n: all.length })',
+  'const all = []; for (;;) all.push(new Array(100_000).fill(all.length))',
   'const all = []; for (;;) { all.push(new Uint8Array(2e6).fill(1)); await new Promise(resolve => setTimeout(resolve)) }',
 ];
 /** Within one turn, a process alone sees memory outside of the heap. */
