@@ -14,6 +14,7 @@ export type {
   EgressSecretPlace,
 } from './bindings/egress/rules/egress-rules.js';
 export type * from './bindings/kv/types.js';
+export type { LoaderTarget } from './bindings/loader/types.js';
 export type {
   AccountQueue,
   AccountQueueMetrics,

@@ -81,7 +81,7 @@ export class HostBindings {
     for (const row of this.registry.named.filter(this.isHere)) {
       const services = new Map<string, Service>();
       for (const { name, config } of bound.filter(binding => binding.row === row)) {
-        services.set(name, row.open(this.#contextOf(row, context), config));
+        services.set(name, row.open(this.#contextOf(row, context), config, name));
       }
       entries.set(row.id, { definition: row, services });
     }

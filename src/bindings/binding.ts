@@ -15,6 +15,7 @@ import type { DirectoryContract } from './contract.js';
 import type { EgressPolicy } from './egress/rules/egress-policy.js';
 import type { LocalSend } from './egress/transport.js';
 import type { ServiceTarget } from './function/types.js';
+import type { LoaderTarget } from './loader/types.js';
 import type { ObjectsTarget } from './objects/types.js';
 import type { CallOrigin, Service, ServiceCall, ServiceReply } from './service.js';
 
@@ -91,6 +92,12 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
     target: ObjectsTarget & { readonly function: string },
     call: ServiceCall,
   ) => Promise<ServiceReply>;
+  /** Calls an entrypoint of the function itself; which one says the call. */
+  readonly callOwn?: Service;
+  /** Makes the loader of the binding with this name. Absent where a function cannot load code. */
+  readonly callLoader?: ((binding: string, loader: LoaderTarget) => Service) | undefined;
+  /** Whether the function has the caches of its account. @default true */
+  readonly hasCaches?: boolean | undefined;
   /** Answers what the function's stateful objects do with WebSockets that sleep. */
   readonly objectSockets?: (call: ServiceCall) => Promise<ServiceReply>;
 }
@@ -188,6 +195,8 @@ export interface BindingTable {
   readonly table: string;
   /** The key of the configuration, `bucket_name`; in the bindings of the management API too, where the row has no `managementKey`. */
   readonly nameKey: string;
+  /** A table without the key is a configuration, too: `configOf` gets undefined. @default false */
+  readonly isNameOptional?: true;
   /** Another key that may be written in its place. */
   readonly otherNameKey?: string;
   /** Keys of texts that files of other platforms have and that mean nothing here. */
@@ -214,8 +223,12 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   readonly managementKey?: string;
   /** JSON schema of one configuration. The methods below only get configurations that passed it. */
   readonly schema: JsonSchema;
-  /** Opens it for one function. @throws TypeError for a configuration that the schema cannot refuse */
-  open(context: FunctionContext<Shared>, config: Config): Service;
+  /**
+   * Opens it for one function.
+   * @param name the name that the function has given to the binding
+   * @throws TypeError for a configuration that the schema cannot refuse
+   */
+  open(context: FunctionContext<Shared>, config: Config, name: string): Service;
   /** The part of the configuration that the client in the function's realm needs, as a JSON value. */
   guestConfig?(
     config: Config,

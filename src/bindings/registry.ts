@@ -10,10 +10,12 @@ import type { ApplicationCaches } from './cache/types.js';
 import { callbackBinding } from './callbacks/callback-binding.js';
 import type { ApplicationCallbacks } from './callbacks/types.js';
 import { egressBinding } from './egress/egress-binding.js';
-import { functionBinding, stubBinding } from './function/function-binding.js';
+import { functionBinding, loopbackBinding, stubBinding } from './function/function-binding.js';
 import type { ServiceTarget } from './function/types.js';
 import { kvBinding } from './kv/kv-binding.js';
 import type { KvNamespace } from './kv/types.js';
+import { loaderBinding } from './loader/loader-binding.js';
+import type { LoaderTarget } from './loader/types.js';
 import { objectBinding } from './objects/object-binding.js';
 import { objectSocketBinding } from './objects/object-socket-binding.js';
 import { objectStorageBinding } from './objects/store/object-storage-binding.js';
@@ -36,6 +38,8 @@ const BINDINGS: readonly BindingDefinition[] = [
   socketBinding,
   functionBinding,
   stubBinding,
+  loopbackBinding,
+  loaderBinding,
   sqlBinding,
   webSocketBinding,
   objectBinding,
@@ -73,6 +77,8 @@ export interface BindingOptions {
    * Services that the function expects and that do not exist here: binding name to the message of the error that its use throws, 1 to 1,000 characters.
    */
   readonly unavailable?: Readonly<Record<string, string>>;
+  /** Loaders, by which the function loads code itself: `{ LOADER: {} }` is `env.LOADER.load({ mainModule, modules })` there. */
+  readonly loaders?: Readonly<Record<string, LoaderTarget>>;
 }
 
 /**

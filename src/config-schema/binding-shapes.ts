@@ -47,12 +47,13 @@ export function bindingTables(rows: readonly BindingShape[]): OptionalFields {
 
 /** One array of tables, by its row. */
 export function bindingTable(
-  { nameKey, otherNameKey, unusedKeys = [], more, nameSchema }: BindingTable,
+  { nameKey, isNameOptional, otherNameKey, unusedKeys = [], more, nameSchema }: BindingTable,
   schema: JsonSchema,
 ): JsonSchema {
   const unused = Object.fromEntries(unusedKeys.map(key => [`${key}?`, text()]));
   const fields = { binding: BINDING_NAME, ...unused, ...more };
-  if (otherNameKey === undefined) return list(object({ ...fields, [nameKey]: nameSchema ?? schema }));
+  const nameField = isNameOptional === true ? `${nameKey}?` : nameKey;
+  if (otherNameKey === undefined) return list(object({ ...fields, [nameField]: nameSchema ?? schema }));
   return list(
     object(
       { ...fields, [`${nameKey}?`]: schema, [`${otherNameKey}?`]: schema },
@@ -78,7 +79,7 @@ export function managedBindings(rows: readonly BindingShape[]): JsonSchema[] {
 }
 
 function fieldsOf({ schema, toml }: BindingShape, key: string): Readonly<Record<string, JsonSchema>> {
-  return { [key]: toml?.nameSchema ?? schema, ...toml?.more };
+  return { [toml?.isNameOptional === true ? `${key}?` : key]: toml?.nameSchema ?? schema, ...toml?.more };
 }
 
 /** The configuration that a table of `edgehost.toml` says, which the schema has checked. */

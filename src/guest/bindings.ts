@@ -6,6 +6,7 @@ import { createSqlClient } from '../bindings/sql/client/client.ts';
 import { ServiceId } from '../quotas/service-calls.ts';
 import { createCallbacks } from './callbacks/client.ts';
 import { createUnavailable } from './env/unavailable.ts';
+import { createLoader } from './loaders/loader.ts';
 import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';
 import { createServiceBinding } from './rpc/calls.ts';
@@ -27,6 +28,7 @@ export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Kv, create: createKvClient },
   { service: ServiceId.Callback, create: createCallbacks },
   { service: ServiceId.Function, create: (_platform, name) => createServiceBinding(name) },
+  { service: ServiceId.Loader, create: createLoader },
   { service: ServiceId.Queue, create: createQueue },
   { service: ServiceId.Sql, create: createSqlClient },
   { service: ServiceId.ObjectCall, create: (_platform, name, config) => createNamespace(name, config as never) }, // the host's own guestConfig

@@ -1,5 +1,6 @@
 /** The start of a function: its configuration comes in, its code is evaluated, its handlers are found. */
 
+import { OUTBOUND } from '../bindings/loader/wire.ts';
 import { Ev, Op } from '../isolate/ops/table.ts';
 import type { NeededExport } from '../protocol/needed-export.ts';
 import { ServiceId, TOOLS } from '../quotas/service-calls.ts';
@@ -7,26 +8,31 @@ import { onEvent, op } from './bridge.ts';
 import { createBinding, platformOf } from './env/binding-platform.ts';
 import { createEnv, parseSetup } from './env/env.ts';
 import { serve } from './events/dispatch.ts';
-import { setProps } from './events/execution-context.ts';
+import { setExports, setProps } from './events/execution-context.ts';
 import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './events/handlers.ts';
 import { describeFailure } from './failure.ts';
 import { onMainModule } from './loader.ts';
+import { ownExports, setOwnExports } from './loaders/own-exports.ts';
 import { configureObjects } from './objects/instances.ts';
 import { arrayIndexOf, ErrorCtor } from './primordials.ts';
+import { failureOf } from './rpc/calls.ts';
 import {
   complaintAboutExports,
   exportsOf,
   handlersOfEntrypoint,
   hasEntrypoint,
   hasObjects,
+  isObjectClass,
   setMainModule,
 } from './rpc/serve.ts';
 import { setTools } from './runs/run.ts';
 import { createTools } from './runs/tools.ts';
 import { leaveGlobalScope } from './scope.ts';
+import { setOutbound } from './web/fetch/fetch.ts';
 import { setHostedUserAgent } from './web/navigator.ts';
 import { setDefaultBinaryType } from './websockets/web-socket.ts';
 
+setExports(ownExports());
 let env: object = {};
 let waitsForHeld = true;
 let neededExports: readonly NeededExport[] = [];
@@ -40,6 +46,7 @@ onEvent(Ev.Setup, (json: string) => {
   neededExports = setup.neededExports ?? [];
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);
   env = createEnv(setup, createBinding);
+  if (setup.loaded?.hasOutbound === true) setOutbound(OUTBOUND, failureOf);
   if (setup.run !== undefined) setTools(createTools(platformOf(ServiceId.Callback, TOOLS), setup.run.tools));
 });
 
@@ -67,6 +74,7 @@ onMainModule(
       return;
     }
     setMainModule(namespace, env);
+    if (namespace !== undefined) setOwnExports(namespace, isObjectClass);
     const fetchHandler =
       namespace === undefined ? 'event.respondWith() was given' : 'fetch() of the default export returned';
     serve(handlers, env, handlersOfEntrypoint, { waitsForHeld, fetchHandler });

@@ -22,8 +22,10 @@ import type { CronScheduler } from './events/cron-scheduler.js';
 import type { QueueDispatcher } from './events/queues/queue-dispatcher.js';
 import type { EgressEvent, InvocationEvent, LogEvent } from './events.js';
 import type { Router } from './ingress/router.js';
-import type { FunctionRunner } from './invocation/function-runner.js';
+import type { FunctionRunner, InvocationTarget } from './invocation/function-runner.js';
 import type { FunctionStats } from './invocation/function-stats.js';
+import type { AccountLoaders } from './loaders/account-loaders.js';
+import type { LoadingFunction } from './loaders/loader-calls.js';
 import type { ObjectRules } from './objects/object-runner.js';
 import type { AccountOptions, AccountUpdate } from './options/options.js';
 import type { RunNetwork } from './runs/run-network.js';
@@ -61,6 +63,10 @@ export interface AccountHost {
   callObject(account: string): NonNullable<FunctionContext['callObject']>;
   /** Makes what stateful objects of a function reach their sleeping WebSockets by. */
   objectSockets(account: string, functionName: string): NonNullable<FunctionContext['objectSockets']>;
+  /** Makes what a function calls its own entrypoints by. */
+  callOwn(self: () => InvocationTarget): NonNullable<FunctionContext['callOwn']>;
+  /** Makes what a function loads code by. */
+  callLoader(caller: LoadingFunction): NonNullable<FunctionContext['callLoader']>;
   readonly objects: ObjectRules;
   /** Runs the alarms of stateful objects. */
   readonly alarms: AlarmScheduler;
@@ -79,6 +85,8 @@ export interface AccountHost {
   releaseNames(): void;
   /** The observers of the invocations of the account. */
   readonly tails: AccountTails;
+  /** The code that functions of the account have loaded. */
+  readonly loaders: AccountLoaders;
   /** The times of all invocations of the host. */
   readonly stats: FunctionStats;
   /** Counts what the invocations of a function use, under its name; undefined when usage is not kept. */

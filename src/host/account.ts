@@ -21,6 +21,7 @@ import type { EdgeFunction } from './edge-function.js';
 import { type LoadTurn, LoadTurns } from './functions/load-turns.js';
 import { type AccountStatsSnapshot, LoadedFunctions, type StartedFunction } from './functions/loaded-functions.js';
 import { startFunction } from './functions/start-function.js';
+import { startLoaded } from './functions/start-loaded.js';
 import type { FunctionRunner } from './invocation/function-runner.js';
 import {
   type AccountOptions,
@@ -74,6 +75,8 @@ export class Account {
     this.#functions = new LoadedFunctions(id, host);
     defineClients(this, host.bindings.registry.rows, (row, config) => this.client(row, config));
     host.tails.find = name => this.#functions.runnerOf(name);
+    const loading = { id, supervisor, check: () => this.#check() };
+    host.loaders.start = (parts, onGone) => startLoaded(host, loading, parts, onGone);
   }
 
   /**
@@ -284,6 +287,7 @@ export class Account {
     this.#limits = limits;
     if (isResized) this.#supervisor.resize(memoryBytes);
     this.#functions.relimit(limits, changes.egress !== undefined);
+    this.#host.loaders.expire();
   }
 
   /**
@@ -363,6 +367,7 @@ export class Account {
     // All at once, before another account of the same id begins.
     this.#ended = error;
     this.#functions.end(error);
+    this.#host.loaders.close(error);
     this.#runs?.close(error);
     this.#host.tails.close();
     this.#host.releaseNames();

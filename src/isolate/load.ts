@@ -50,6 +50,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       isScript: main.kind === 'script',
       objectIdleMs: load.objectIdleMs,
       holdsAnswers: request.holdsAnswers,
+      loaded: load.loaded,
       run: load.run,
     }),
   ]);

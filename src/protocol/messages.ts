@@ -2,7 +2,7 @@
 
 import type { ServiceId } from '../quotas/service-calls.js';
 import type { NeededExport } from './needed-export.js';
-import type { RunSetup } from './run-setup.js';
+import type { LoadedSetup, RunSetup } from './run-setup.js';
 
 /** Kinds of an exchange that the host opens. */
 export enum HostOpens {
@@ -155,6 +155,8 @@ export interface LoadHead {
   readonly limits: IsolateLimits;
   /** How long an object may be idle. Only for an isolate of stateful objects. */
   readonly objectIdleMs?: number;
+  /** The environment of code that a function has loaded, in place of `env`. Absent for other functions. */
+  readonly loaded?: LoadedSetup;
   /** Only for runs (HostOpens.Run), which evaluate the modules: their time is the run's. Services are called over the connection to the host. */
   readonly run?: RunSetup;
 }

@@ -3,3 +3,21 @@ export interface RunSetup {
   /** The names of the tools, with their namespaces: `crm.find`. */
   readonly tools: readonly string[];
 }
+
+/** The environment of code that a function has loaded. */
+export interface LoadedSetup {
+  /** JSON of a value (bindings/callbacks/wire.ts); '' for an empty environment. */
+  readonly env: string;
+  /** The byte sequences of the value, in Base64. */
+  readonly bytes: readonly string[];
+  /** The number of the services that the value refers to. */
+  readonly services: number;
+  /** Requests go to a service, and not to the network. */
+  readonly hasOutbound?: true;
+}
+
+/** Stands before the traces of a tail event, as JSON and a line break, when an entrypoint gets them: its name, and JSON of its props. */
+export interface TailLead {
+  readonly e?: string;
+  readonly p?: string;
+}

@@ -23,6 +23,10 @@ export enum ServiceId {
   WebSocket = 16,
   /** Hibernatable WebSockets of stateful objects. */
   ObjectSockets = 17,
+  /** Code that functions load. */
+  Loader = 18,
+  /** Entrypoints of the function itself. */
+  Loopback = 19,
   /** Names of services that do not exist here. */
   Unavailable = 21,
   /** Reserved for experiments and tests: no service of the package has this number. */

@@ -180,6 +180,60 @@ declare global {
     fetch(input: Request | URL | string, init?: RequestInit): Promise<Response>;
   };
 
+  /** A loader, `env.LOADER`: code that the function loads at run time, in an isolate of its own. */
+  interface WorkerLoader {
+    /**
+     * The code that was loaded under the id, in the isolate that has it. `getCode` is called when no isolate has it, and must return the same code for the same
+     * id. The stub is there at once; its calls wait for the code, and fail when it cannot be loaded.
+     *
+     * @param id up to 1,024 characters; null for code that this invocation alone uses
+     */
+    get(id: string | null, getCode: () => Awaitable<WorkerLoaderCode>): WorkerStub;
+    /** Code that this invocation alone uses. */
+    load(code: WorkerLoaderCode): WorkerStub;
+  }
+
+  /** The content of a module, by its type. */
+  type WorkerLoaderModule =
+    | { readonly js: string }
+    | { readonly text: string }
+    | { readonly data: ArrayBuffer | ArrayBufferView }
+    | { readonly json: unknown };
+
+  interface WorkerLoaderCode {
+    /** `YYYY-MM-DD`. @default the date of the function that loads the code */
+    readonly compatibilityDate?: string;
+    /** @default none */
+    readonly compatibilityFlags?: readonly string[];
+    /** The name of an ES module in `modules`. */
+    readonly mainModule: string;
+    /** By name, up to 1,000 of 32 MiB together. A string is an ES module, and its name ends in `.js`. */
+    readonly modules: Readonly<Record<string, string | WorkerLoaderModule>>;
+    /** Values that `structuredClone()` takes, up to 1 MiB, and up to 100 services: bindings, loaders, entrypoints of `ctx.exports`. @default {} */
+    readonly env?: object;
+    /** Answers every `fetch()`; null: no network. @default the network of the function that loads the code */
+    readonly globalOutbound?: Service | null;
+    /** Up to 10 services whose method `tail()` gets what the code has logged. @default none */
+    readonly tails?: readonly Service[];
+    /** @default the limits of the function that loads the code */
+    readonly limits?: WorkerLoaderLimits;
+  }
+
+  /** Limits of an invocation, which can only be lowered. */
+  interface WorkerLoaderLimits {
+    readonly cpuMs?: number;
+    readonly subRequests?: number;
+  }
+
+  /** Loaded code. */
+  interface WorkerStub {
+    /** @param name an export of the main module. @default 'default' */
+    getEntrypoint<Entrypoint = object>(
+      name?: string | null,
+      options?: { readonly props?: object; readonly limits?: WorkerLoaderLimits },
+    ): Service<Entrypoint>;
+  }
+
   /** Names one object of a namespace. */
   interface StatefulId {
     /** The name that the id was made from; undefined for other ids. */
@@ -353,6 +407,13 @@ declare global {
     passThroughOnException(): void;
     /** The props of `load()`, or those that the application gave with this request: a copy. */
     readonly props: Props;
+    /** The entrypoints of the function itself, by the name of their export: `ctx.exports.Admin({ props }).check()`. */
+    readonly exports: OwnExports;
+  }
+
+  /** The entrypoints of a function as services, which can be called with `{ props }` for a service that has props. */
+  interface OwnExports {
+    readonly [name: string]: Service<any> & ((options?: { readonly props?: object }) => Service<any>);
   }
 
   /** Why a scheduled handler runs. */

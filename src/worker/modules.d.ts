@@ -46,6 +46,9 @@ declare module 'edgehost:workers' {
   /** The environment of the function, also outside of its handlers. */
   export const env: FunctionEnv;
 
+  /** As `ctx.exports`. It has its members when the main module has been evaluated. */
+  export const exports: OwnExports;
+
   /** As `ctx.waitUntil()` of the event that the calling code runs for. */
   export function waitUntil(promise: Promise<unknown>): void;
 }

@@ -21,13 +21,22 @@ test('cloudflare:workers is the same module, with the names of the hosted platfo
       other.WorkerEntrypoint === own.FunctionEntrypoint, other.RpcTarget === own.RpcTarget, other.env === own.env,
       Object.keys(own), Object.keys(other),
     ]) };`);
-  const own = ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'waitUntil'];
+  const own = ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'exports', 'waitUntil'];
   t.deepEqual(JSON.parse(await textOf(fn.fetch('http://x/'))), [
     true,
     true,
     true,
     own,
-    ['DurableObject', 'FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'WorkerEntrypoint', 'env', 'waitUntil'],
+    [
+      'DurableObject',
+      'FunctionEntrypoint',
+      'RpcTarget',
+      'StatefulObject',
+      'WorkerEntrypoint',
+      'env',
+      'exports',
+      'waitUntil',
+    ],
   ]);
 });
 

@@ -97,7 +97,7 @@ export class BoundFunctions {
   #services(record: FunctionRegistration): FunctionServices {
     const { registry } = this.#bindings;
     const bound = this.#configured(record);
-    const { account, function: name, limits, props, compatibility } = record;
+    const { account, function: name, limits, props, compatibility, hasCaches } = record;
     const services = this.#bindings.services(
       {
         account,
@@ -105,6 +105,7 @@ export class BoundFunctions {
         limits,
         props,
         compatibility,
+        hasCaches,
         // The application checks both, with the hop.
         checkUrl: () => {},
         localOf: (url, origin) => this.#answers.localOf(url, origin),

@@ -45,6 +45,8 @@ export interface FunctionRegistration {
   readonly limits: ResolvedLimits;
   readonly props: Readonly<Record<string, unknown>>;
   readonly compatibility: { readonly date: string; readonly flags: readonly string[] };
+  /** False for code that a function has loaded. @default true */
+  readonly hasCaches?: boolean;
   /** With the values of its secrets, which are kept in the memory of the backend process. */
   readonly egress: CompiledRules | undefined;
   /** By the options of the rows; a configuration that only the application's code can give is undefined. */

@@ -1,7 +1,9 @@
 /** The caches behind `caches` of functions, `account.caches` of the application and the listener's option `cache`. */
 
+import { EdgeError } from '../../quotas/errors.js';
 import { ServiceId } from '../../quotas/service-calls.js';
 import type { BindingHost, ImplicitBinding } from '../binding.js';
+import type { Service } from '../service.js';
 import { CACHE_CONTRACT } from './contract.js';
 import type { CacheEngine } from './engine.js';
 import { hostCaches } from './host-caches.js';
@@ -23,6 +25,11 @@ export interface HostCaches {
   close(): Promise<void>;
 }
 
+/** For code that must not read or replace what other functions of the account have cached. */
+const noCaches: Service = async () => {
+  throw new EdgeError('EDGE_NOT_SUPPORTED', 'Loaded code has no caches: they belong to the functions of the account');
+};
+
 export const cacheBinding: ImplicitBinding<HostCaches, ApplicationCaches> = {
   id: ServiceId.Cache,
   name: 'cache',
@@ -40,5 +47,6 @@ export const cacheBinding: ImplicitBinding<HostCaches, ApplicationCaches> = {
   endAccount: (shared, account) => shared.forget(account),
   closeShared: shared => shared.close(),
   client: hostCaches,
-  open: context => cacheService(context.shared.of(context.account), () => context.limits),
+  open: context =>
+    context.hasCaches === false ? noCaches : cacheService(context.shared.of(context.account), () => context.limits),
 };

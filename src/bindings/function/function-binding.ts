@@ -75,6 +75,23 @@ export const stubBinding: ImplicitBinding = {
   open: context => serviceOf(context, undefined),
 };
 
+/** Entrypoints of the function itself: `ctx.exports`. */
+export const loopbackBinding: ImplicitBinding = {
+  id: ServiceId.Loopback,
+  isInApplication: () => true,
+  name: 'loopback',
+  implicit: true,
+  subrequest: 'service',
+  // With room for props.
+  methods: { [FETCH]: { headBytes: 384 * KIB }, [CALL]: { headBytes: 256 * KIB } },
+  open:
+    ({ callOwn }) =>
+    async call => {
+      if (callOwn === undefined) throw new EdgeError('EDGE_NOT_SUPPORTED', 'The function cannot call itself here');
+      return callOwn(call);
+    },
+};
+
 function targetOf(config: string | ServiceTarget): ServiceTarget {
   return typeof config === 'string' ? { function: config } : config;
 }

@@ -1,10 +1,11 @@
 /** The configuration of a function, as its handlers see it. */
 
 import type { NeededExport } from '../../protocol/needed-export.ts';
-import type { RunSetup } from '../../protocol/run-setup.ts';
+import type { LoadedSetup, RunSetup } from '../../protocol/run-setup.ts';
 import type { ServiceId } from '../../quotas/service-calls.ts';
-import { jsonParse, objectFreeze, objectKeys } from '../primordials.ts';
+import { jsonParse, objectFreeze, objectKeys, TypeErrorCtor } from '../primordials.ts';
 import { defineOwn } from '../web/base/idl.ts';
+import { loadedEnv } from './loaded-env.ts';
 
 /** The head of Ev.Setup. */
 export interface Setup {
@@ -23,6 +24,8 @@ export interface Setup {
   readonly objectIdleMs?: number;
   /** The host keeps answers of stateful objects back until what they have written is on disk. */
   readonly holdsAnswers?: boolean;
+  /** Set when another function has loaded the code: its environment, whose services are the bindings. */
+  readonly loaded?: LoadedSetup;
   /** Set when the isolate is for runs. */
   readonly run?: RunSetup;
 }
@@ -32,6 +35,10 @@ export function createEnv(
   setup: Setup,
   createBinding: (service: ServiceId, name: string, config: unknown) => object,
 ): object {
+  if (setup.loaded !== undefined) {
+    environment = objectFreeze(loadedEnv(setup.loaded, name => bindingNamed(setup, name, createBinding)));
+    return environment;
+  }
   const env = {};
   const names = objectKeys(setup.env);
   for (let i = 0; i < names.length; i++) {
@@ -46,6 +53,18 @@ export function createEnv(
   if (setup.isScript === true) defineGlobals(env);
   environment = objectFreeze(env);
   return environment;
+}
+
+function bindingNamed(
+  { bindings }: Setup,
+  name: string,
+  createBinding: (service: ServiceId, name: string, config: unknown) => object,
+): object {
+  for (let i = 0; i < bindings.length; i++) {
+    const binding = bindings[i];
+    if (binding?.name === name) return createBinding(binding.service, name, binding.config);
+  }
+  throw new TypeErrorCtor(`There is no binding ${name}`);
 }
 
 let environment: object = objectFreeze({});

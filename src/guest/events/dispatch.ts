@@ -17,7 +17,7 @@ import { createBatch } from './queue.ts';
 import { QueueInvocation } from './queue-invocation.ts';
 import { ScheduledInvocation } from './scheduled-invocation.ts';
 import type { ScheduledTime } from './scheduled-time.ts';
-import { traceItems } from './tail.ts';
+import { tailOf, traceItems } from './tail.ts';
 
 let handlers: Handlers;
 let env: object;
@@ -116,7 +116,18 @@ onEvent(Ev.Alarm, (id: number, scheduledTime: number, retryCount: number) => {
   );
 });
 
-onEvent(Ev.Tail, (id: number, json: string) => {
+onEvent(Ev.Tail, (id: number, text: string) => {
   const invocation = new GuestInvocation(id);
-  run(invocation, handlers.tail ?? missing('tail'), traceItems(json), done => answerOther(done, undefined));
+  const { entrypoint, props, json } = tailOf(text);
+  invocation.propsText = props;
+  const tail = entrypoint === undefined ? (handlers.tail ?? missing('tail')) : tailOfEntrypoint(entrypoint);
+  run(invocation, tail, traceItems(json), done => answerOther(done, undefined));
 });
+
+/** An entrypoint is found when it is called, like the ones of requests. */
+function tailOfEntrypoint(name: string): NonNullable<Handlers['tail']> {
+  return (events, env, context) => {
+    const found = entrypointHandlers(name);
+    return (found.tail ?? missing('tail', found))(events, env, context);
+  };
+}

@@ -17,6 +17,13 @@ export function setProps(text: string): void {
   if (text !== '') functionProps = text;
 }
 
+let ownExports: object = {};
+
+/** The entrypoints of the function itself, which handlers find as `ctx.exports`. */
+export function setExports(exports: object): void {
+  ownExports = exports;
+}
+
 let token: ContextOwner | undefined;
 
 export class ExecutionContext {
@@ -37,6 +44,11 @@ export class ExecutionContext {
   /** When the handler fails, the request continues to the origin instead of becoming an error. */
   passThroughOnException(): void {
     this.#owner.passThroughOnException();
+  }
+
+  /** The entrypoints of the function itself, as services. */
+  get exports(): object {
+    return ownExports;
   }
 
   /** The props that the application passes: an object of its own for each event. */

@@ -1,9 +1,22 @@
 /** The argument of a tail handler: traces of other functions' invocations. */
-import { DateCtor, jsonParse } from '../primordials.ts';
+import type { TailLead } from '../../protocol/run-setup.ts';
+import { DateCtor, jsonParse, stringIndexOf, stringSlice } from '../primordials.ts';
 import { defineOwn, defineValue } from '../web/base/idl.ts';
 
 interface Item {
   event: { request?: object; unredacted?: object; scheduledTime?: number; cron?: string } | null;
+}
+
+/** The entrypoint, its props, and the traces of an event: a service that watches loaded code has a lead before the traces. The host has written the text. */
+export function tailOf(text: string): {
+  readonly entrypoint: string | undefined;
+  readonly props: string | undefined;
+  readonly json: string;
+} {
+  if (text[0] !== '{') return { entrypoint: undefined, props: undefined, json: text };
+  const end = stringIndexOf(text, '\n');
+  const { e, p }: TailLead = jsonParse(stringSlice(text, 0, end));
+  return { entrypoint: e, props: p, json: stringSlice(text, end + 1) };
 }
 
 /** The host has written the text. */

@@ -2,13 +2,14 @@
 import type { BuiltInExports } from '../../isolate/imports/built-in-modules.ts';
 import { theEnv } from '../env/env.ts';
 import { currentInvocation } from '../events/invocation.ts';
+import { ownExports } from '../loaders/own-exports.ts';
 import { TypeErrorCtor } from '../primordials.ts';
 import { FunctionEntrypoint, RpcTarget, StatefulObject } from '../rpc/entrypoint.ts';
 import { requireHandler } from '../scope.ts';
 import { requireArguments } from '../web/base/idl.ts';
 
 export function workersModule(): BuiltInExports<'edgehost:workers'> {
-  return { FunctionEntrypoint, RpcTarget, StatefulObject, env: theEnv(), waitUntil };
+  return { FunctionEntrypoint, RpcTarget, StatefulObject, env: theEnv(), exports: ownExports(), waitUntil };
 }
 
 /** `ctx.waitUntil()` of the invocation that the calling code runs for. */

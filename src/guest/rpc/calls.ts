@@ -1,6 +1,5 @@
 /** Calls that this realm makes of other functions: over a service binding, and of stubs. */
 import { type BodyForm, CALL, MAX_CALL_BYTES, type ReceivedAnswer } from '../../bindings/function/wire.ts';
-import type { CalledObject } from '../../bindings/objects/wire.ts';
 import { ServiceId } from '../../quotas/service-calls.ts';
 import { callService } from '../call-service.ts';
 import { concat, Source } from '../callbacks/body.ts';
@@ -25,9 +24,10 @@ import { rejection } from '../rejection.ts';
 import { requireHandler } from '../scope.ts';
 import { decodeUtf8 } from '../utf8.ts';
 import { isObject } from '../web/base/idl.ts';
-import { fetchFrom } from '../web/fetch/fetch.ts';
+import { type CalledPlace, fetchFrom } from '../web/fetch/fetch.ts';
 import { disposeSymbol } from './dispose.ts';
 import { dropExport, forgetExport } from './exports.ts';
+import { markService } from './passed-services.ts';
 import {
   callLocal,
   createBindingStub,
@@ -50,14 +50,16 @@ export function createServiceBinding(name: string): object {
       throw new TypeErrorCtor(`${name}.connect() is not supported: call ${name}.fetch() or a method`);
     },
   } as never; // without inherited names
-  return createBindingStub(
+  const stub = createBindingStub(
     (path, args) => callMethod(ServiceId.Function, name, path, args, NOTHING),
     method => (method in own ? { value: own[method] } : undefined),
   );
+  markService(stub, { b: name });
+  return stub;
 }
 
 /** The error in the head of a reply, where the function has thrown. */
-function failureOf(head: object): Error | undefined {
+export function failureOf(head: object): Error | undefined {
   const { e } = head as { e?: readonly [string, string] }; // the host's
   return e === undefined ? undefined : makeError(e[0], e[1]);
 }
@@ -71,8 +73,8 @@ interface Called {
   readonly stub?: number;
   /** An earlier call on whose result this one continues. */
   readonly earlier?: MethodCall;
-  /** A stateful object. */
-  readonly object?: CalledObject;
+  /** A stateful object, or an entrypoint of loaded code or of the function itself. */
+  readonly object?: CalledPlace;
   /** The error in the head of a reply, unless a function's error is in it. */
   failureOf?(head: object): Error | undefined;
 }

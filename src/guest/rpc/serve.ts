@@ -116,7 +116,7 @@ function isClass(value: unknown): value is new () => object {
 }
 
 /** Whether the class is one of objects that may be called. */
-function isObjectClass(value: unknown): boolean {
+export function isObjectClass(value: unknown): boolean {
   return typeof value === 'function' && isObject(value.prototype) && isOf(value.prototype, StatefulObject.prototype);
 }
 

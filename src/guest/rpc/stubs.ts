@@ -102,8 +102,15 @@ export function createStub(remote: Remote, send: (remote: Remote, ...call: Param
   return stub;
 }
 
-/** The object of a service binding, or a stateful object. `own` finds the properties that are no methods of the other end. */
-export function createBindingStub(send: Send, own: (name: string) => { readonly value: unknown } | undefined): object {
+/**
+ * The object of a service binding, or a stateful object. `own` finds the properties that are no methods of the other end.
+ * @param call the result of a call of the stub itself. @default it cannot be called
+ */
+export function createBindingStub(
+  send: Send,
+  own: (name: string) => { readonly value: unknown } | undefined,
+  call?: (args: readonly unknown[]) => object,
+): object {
   const stub: object = createProxy({
     get: name => {
       const found = own(name);
@@ -112,7 +119,7 @@ export function createBindingStub(send: Send, own: (name: string) => { readonly 
     },
     symbol: key => (key === disposeSymbol ? () => {} : undefined),
     dup: () => stub,
-    call: undefined,
+    call,
   });
   return stub;
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { HostStore } from '../../backend/host-store.js';
 import { type AccountChange, removedError } from '../../backend/wire/account-changes.js';
 import type { RemovalStep } from '../../backend/wire/message-contents.js';
+import type { ServiceTarget } from '../../bindings/function/types.js';
 import { compilePattern } from '../../hostnames/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
@@ -12,9 +13,12 @@ import { Account } from '../account.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountCells } from '../cells/account-cells.js';
 import type { HostCells } from '../cells/host-cells.js';
+import type { FunctionRunner } from '../invocation/function-runner.js';
+import { AccountLoaders } from '../loaders/account-loaders.js';
 import type { ResolvedHostOptions } from '../options/host-options.js';
 import { type AccountOptions, checkAccountOptions, checkName } from '../options/options.js';
 import { type AccountRemoval, type AccountRemovalOptions, REMOVAL_OPTIONS } from '../options/removal-options.js';
+import { calleeOf } from '../rpc/find-callee.js';
 import { RunNetwork } from '../runs/run-network.js';
 import { AccountTails } from '../tails/account-tails.js';
 import type { HostUsage } from '../usage/host-usage.js';
@@ -26,6 +30,7 @@ export type CommonHost = Omit<
   AccountHost,
   | 'share'
   | 'tails'
+  | 'loaders'
   | 'redeclare'
   | 'announce'
   | 'stored'
@@ -126,7 +131,8 @@ export class HostAccounts {
       ...common,
       share,
       runNetwork: this.#runNetwork,
-      tails: new AccountTails(id, share, common.warn),
+      tails: new AccountTails(id, share, common.warn, target => this.#calleeOf(id, target)),
+      loaders: new AccountLoaders(id, share),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
       announce: async update => common.remote?.link.call('account.update', id, { ...update }),
       stored: async () => (await storage.openForUse()).stored(id),
@@ -134,6 +140,15 @@ export class HostAccounts {
       functionUsage: name => usage.function(id, name),
       usageReport: (query, work) => usage.report('usage()', id, query, work),
     };
+  }
+
+  /** The function of a service binding, if the account may call it. */
+  #calleeOf(caller: string, target: ServiceTarget): FunctionRunner | undefined {
+    try {
+      return calleeOf(this, caller, target);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Ends an account, and removes what it has stored. Rejects as `host.removeAccount()` does. */

@@ -34,6 +34,8 @@ import type { HostEvents } from '../events.js';
 import { SleepingSockets } from '../hibernation/function-sockets.js';
 import { cachePrefix } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
+import { loaderCalls } from '../loaders/loader-calls.js';
+import { ownCalls } from '../loaders/own-calls.js';
 import { applicationClaims } from '../objects/application-claims.js';
 import { deliverAlarm } from '../objects/deliver-alarm.js';
 import { objectCalls } from '../objects/object-calls.js';
@@ -376,6 +378,8 @@ export class HostCore {
         objectSocketCalls(this.#objects.sockets, () =>
           objectRunnerOf(this.#callee(account, { function: name }), this.#objects),
         ),
+      callOwn: ownCalls,
+      callLoader: loaderCalls,
       objects: this.#objects,
       alarms: this.#alarms,
       bindings: this.bindings,

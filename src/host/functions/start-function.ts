@@ -1,5 +1,6 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
 
+import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
 import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
 import { compileRules, egressVariables, placeholdersOf } from '../../config-schema/compile-egress.js';
@@ -17,7 +18,7 @@ import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
 import { KeptBody } from '../deploy/kept-body.js';
 import { loadHead } from '../deploy/load-head.js';
 import { scanModules } from '../deploy/scan-modules.js';
-import { functionContext } from '../invocation/function-context.js';
+import { functionContext, type LoadedParts } from '../invocation/function-context.js';
 import { FunctionRunner } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
 import type { ResolvedLoadOptions } from '../options/options.js';
@@ -26,15 +27,17 @@ import type { LoadedFunctions, StartedFunction } from './loaded-functions.js';
 /** The parts of an account that one of its functions starts with. */
 export interface StartingAccount {
   readonly id: string;
-  readonly limits: AccountLimits;
+  readonly limits: Pick<AccountLimits, 'of' | 'own' | 'most'>;
   /** The rules that the account has when it is called. */
   readonly egress: () => EgressRules | undefined;
   readonly supervisor: AccountCells;
-  readonly functions: LoadedFunctions;
+  readonly functions: Pick<LoadedFunctions, 'checkNames' | 'checkCounts'>;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
   /** Resolves when the function of this name may start. */
   readonly mayStart: (name: string, runner: FunctionRunner) => Promise<void>;
+  /** Set when another function loads it. */
+  readonly loaded?: LoadedParts;
 }
 
 /** The author of the limits is named among the options. Rejects as `account.load()` does; the function serves nothing yet. */
@@ -71,25 +74,26 @@ export async function startFunction(
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
     const cpuTokens = new CpuTokenBucket({ overrunMs: own.cpuOverrunMs });
     const coldStarts = new ColdStarts();
-    const egress = compileRules(
-      { rules: account.egress(), owner: `account "${account.id}"` },
-      { rules: options.egress, owner: `function "${options.name}"` },
-      namesIn(options),
-    );
-    return new FunctionRunner({
-      context: functionContext(host, { ...parts, limits: own, egress, cpuTokens, coldStarts }),
+    const { loaded } = account;
+    const egress = loaded === undefined ? rulesOf(account, options) : loaded.egress;
+    const self = (): FunctionRunner => made;
+    const made: FunctionRunner = new FunctionRunner({
+      context: functionContext(host, { ...parts, limits: own, egress, cpuTokens, coldStarts, self, loaded }),
       body,
-      head: () =>
-        loadHead({
+      head: () => ({
+        ...loaded?.head,
+        ...loadHead({
           account: account.id,
           options,
-          placeholders: placeholdersOf(egress),
+          placeholders: loaded === undefined ? placeholdersOf(egress) : {},
           modules,
           limits: own,
           cpuBalanceMs: cpuTokens.balanceMs,
           isCold: coldStarts.begins(performance.now()),
         }),
+      }),
       endedInPeace: () => coldStarts.endedInPeace(),
+      ...(loaded !== undefined && { onGone: () => loaded.onGone() }),
       cache: host.cache,
       // The process and its connections serve other calls as well.
       acquire: (signal, isNew) =>
@@ -97,6 +101,7 @@ export async function startFunction(
           host.gate.acquire(signal, account.id, () => account.supervisor.acquire(), { isPatient: isNew }),
         ),
     });
+    return made;
   };
   const runner = runnerWith(limits);
   try {
@@ -123,6 +128,14 @@ export async function startFunction(
     throw error;
   }
   return { runner, options, stats, author, again: own => runnerWith(own).resume(runner) };
+}
+
+function rulesOf({ id, egress }: StartingAccount, options: ResolvedLoadOptions): CompiledRules | undefined {
+  return compileRules(
+    { rules: egress(), owner: `account "${id}"` },
+    { rules: options.egress, owner: `function "${options.name}"` },
+    namesIn(options),
+  );
 }
 
 /** The names in the environment besides the secrets of the option `egress`. */

@@ -1,7 +1,12 @@
 /** The context that all invocations of one function share: its limits, its services, and the receivers of its logs and outcomes. */
+import type { FunctionContext } from '../../bindings/binding.js';
 import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
 import { EgressPolicy } from '../../bindings/egress/rules/egress-policy.js';
 import type { RefusalListener } from '../../bindings/egress/rules/refusals.js';
+import type { ServiceTarget } from '../../bindings/function/types.js';
+import { loaderBinding } from '../../bindings/loader/loader-binding.js';
+import { OUTBOUND } from '../../bindings/loader/wire.js';
+import type { LoadHead } from '../../protocol/messages.js';
 import type { ColdStarts } from '../../quotas/cold-starts.js';
 import type { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import { EdgeError } from '../../quotas/errors.js';
@@ -9,11 +14,23 @@ import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { InvocationOutcome } from '../events.js';
 import type { ResolvedLoadOptions } from '../options/options.js';
+import type { FunctionRunner } from './function-runner.js';
 import type { FunctionStats } from './function-stats.js';
 import type { InvocationContext } from './invocation-context.js';
 
 /** Outcomes of invocations that may have ended with their isolate. */
 const LOST: ReadonlySet<InvocationOutcome> = new Set(['exceededCpu', 'exceededMemory', 'isolateLost']);
+
+/** The parts of a function that another one has loaded. */
+export interface LoadedParts {
+  /** In place of the rules of the account and of its own. */
+  readonly egress: CompiledRules | undefined;
+  /** The functions that watch it. */
+  readonly tails: readonly ServiceTarget[];
+  readonly head: Pick<LoadHead, 'loaded'>;
+  /** An isolate of it is gone. */
+  onGone(): void;
+}
 
 export interface FunctionParts {
   readonly account: string;
@@ -26,10 +43,14 @@ export interface FunctionParts {
   readonly stats: FunctionStats;
   readonly cpuTokens: CpuTokenBucket;
   readonly coldStarts: ColdStarts;
+  /** The version itself. */
+  readonly self: () => FunctionRunner;
+  /** Set when another function has loaded it. */
+  readonly loaded?: LoadedParts | undefined;
 }
 
 export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
-  const { account, options, version, limits, egress, stats, cpuTokens, coldStarts } = parts;
+  const { account, options, version, limits, egress, stats, cpuTokens, coldStarts, self, loaded } = parts;
   const checkUrl = urlCheck(host, options);
   const described = {
     account,
@@ -37,6 +58,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     limits,
     props: options.props,
     compatibility: { date: options.compatibilityDate, flags: options.compatibilityFlags },
+    ...(loaded !== undefined && { hasCaches: false }),
   };
   const onRefusal: RefusalListener = (refusal, unreported, origin) =>
     host.emitEgress({ account, function: options.name, invocation: origin?.invocation, ...refusal, unreported });
@@ -51,6 +73,8 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       callFunction: host.callFunction(account),
       callObject: host.callObject(account),
       objectSockets: host.objectSockets(account, options.name),
+      callOwn: host.callOwn(self),
+      callLoader: loaderOf(host, parts),
     },
     options.bindings.filter(({ row }) => host.bindings.isHere(row)),
   );
@@ -83,7 +107,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     callers: options.callers,
     requests: () => host.admission.counted(account),
     emitLog: event => host.emitLog(event),
-    tails: host.tails.of(options.tails),
+    tails: host.tails.of(options.tails, loaded?.tails),
     connectionSlotRelease: host.connectionSlotRelease,
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
     onFronted: (answer, bytes) => usage?.addFronted(answer, bytes),
@@ -102,6 +126,23 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       else if (outcome !== 'ok' && outcome !== 'canceled') host.noteUnheard(options.name);
     },
   };
+}
+
+/** Undefined for a function without a loader. */
+function loaderOf(
+  host: AccountHost,
+  { options, limits, egress, loaded }: FunctionParts,
+): FunctionContext['callLoader'] {
+  if (!options.bindings.some(({ row }) => row === loaderBinding)) return undefined;
+  const outbound = options.bindings.find(({ name }) => name === OUTBOUND)?.config as ServiceTarget | undefined; // a loader has put it there
+  return host.callLoader({
+    loaders: host.loaders,
+    options,
+    limits,
+    egress,
+    isLoaded: loaded !== undefined,
+    outbound: loaded === undefined ? undefined : outbound,
+  });
 }
 
 /** A function may not fetch another function of the same zone by URL without a service binding, and it has no such binding (specification: Errors). */

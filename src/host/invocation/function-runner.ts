@@ -31,6 +31,8 @@ export interface RunnerOptions {
   readonly head: () => LoadHead;
   /** An isolate has ended by an order of this process. */
   readonly endedInPeace: () => void;
+  /** An isolate is gone, for whatever reason. */
+  readonly onGone?: () => void;
   readonly cache: IsolateCache;
   /** An isolate with an empty realm, when there is a place for it. `isNew`: no isolate of this version has been loaded yet. */
   readonly acquire: (signal: AbortSignal, isNew: boolean) => Promise<IsolateHandle>;
@@ -218,6 +220,7 @@ export class FunctionRunner implements Replacements {
     handle.whenGone(reason => {
       body.release();
       if (reason === 'closed') this.#options.endedInPeace();
+      this.#options.onGone?.();
     });
     context.remote?.attach(handle);
     const { startupMs } = context.limits;

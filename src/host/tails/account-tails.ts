@@ -1,6 +1,8 @@
 /** The observers of the invocations of one account: tails of the application, and tail functions. */
 
+import type { ServiceTarget } from '../../bindings/function/types.js';
 import { HostOpens } from '../../protocol/messages.js';
+import type { TailLead } from '../../protocol/run-setup.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
@@ -20,25 +22,38 @@ export class AccountTails {
   readonly #account: string;
   readonly #share: HostShare;
   readonly #warn: (error: Error) => void;
+  readonly #findCallee: (target: ServiceTarget) => FunctionRunner | undefined;
   readonly #tails = new Set<Tail>();
   readonly #deliveries = new Map<string, TailDelivery>();
   /** The version that serves under a name; undefined when no version serves. Set by the account, which is made after this. */
   find: (name: string) => FunctionRunner | undefined = () => undefined;
 
-  constructor(account: string, share: HostShare, warn: (error: Error) => void) {
+  /** @param findCallee the function of a service binding, if the account may call it */
+  constructor(
+    account: string,
+    share: HostShare,
+    warn: (error: Error) => void,
+    findCallee: (target: ServiceTarget) => FunctionRunner | undefined = () => undefined,
+  ) {
+    this.#findCallee = findCallee;
     this.#account = account;
     this.#share = share;
     this.#warn = warn;
   }
 
-  /** The tails of one function. @param names its tail functions */
-  of(names: readonly string[]): InvocationTails {
+  /**
+   * The tails of one function.
+   * @param names its tail functions
+   * @param entrypoints services that watch code which was loaded
+   */
+  of(names: readonly string[], entrypoints: readonly ServiceTarget[] = []): InvocationTails {
     const tails = this.#tails;
+    const watching = [...names.map(name => ({ function: name })), ...entrypoints];
     return {
       get isWatched() {
-        return names.length > 0 || tails.size > 0;
+        return watching.length > 0 || tails.size > 0;
       },
-      finished: invocation => this.#finished(invocation, names),
+      finished: invocation => this.#finished(invocation, watching),
     };
   }
 
@@ -63,14 +78,14 @@ export class AccountTails {
     return tail;
   }
 
-  #finished(record: TracedInvocation, names: readonly string[]): void {
+  #finished(record: TracedInvocation, watching: readonly ServiceTarget[]): void {
     const began = performance.now();
     const item = traceItem(record);
     const json = JSON.stringify(item);
     for (const tail of this.#tails) tail.add(item, record.kind, json.length * 2);
     // A tail that is watched by another, or by itself, would never end.
     if (record.kind !== 'tail') {
-      for (const name of names) this.#delivery(name).add({ json, chain: record.start.chain });
+      for (const target of watching) this.#delivery(target).add({ json, chain: record.start.chain });
     }
     this.#share.charge(performance.now() - began);
   }
@@ -81,8 +96,11 @@ export class AccountTails {
     this.#deliveries.clear();
   }
 
-  #delivery(name: string): TailDelivery {
-    const known = this.#deliveries.get(name);
+  #delivery(target: ServiceTarget): TailDelivery {
+    const { function: name, entrypoint, props } = target;
+    const isPlain = entrypoint === undefined && props === undefined && target.account === undefined;
+    const key = isPlain ? name : JSON.stringify(target);
+    const known = this.#deliveries.get(key);
     if (known !== undefined) return known;
     if (this.#deliveries.size >= MAX_KNOWN) {
       for (const [other, { isIdle }] of this.#deliveries) if (isIdle) this.#deliveries.delete(other);
@@ -94,18 +112,31 @@ export class AccountTails {
     let reported = '';
     const delivery = new TailDelivery({
       run: async (json, chain) => {
-        const runner = this.find(name);
+        const runner = isPlain ? this.find(name) : this.#findCallee(target);
         const missing =
-          runner === undefined ? 'it is not loaded' : runner.handlers.includes('tail') ? '' : 'it has no handler tail';
+          runner === undefined
+            ? 'it is not loaded'
+            : entrypoint !== undefined || runner.handlers.includes('tail')
+              ? ''
+              : 'it has no handler tail';
         if (missing !== '' && missing !== reported) report(missing);
         reported = missing;
         if (runner === undefined || missing !== '') return;
-        await runToEnd(runner, HostOpens.Tail, json, { chain });
+        const lead = isPlain ? '' : leadOf(target);
+        await runToEnd(runner, HostOpens.Tail, lead + json, { chain });
       },
       countBytes: bytes => this.#share.bytes.countHeap(bytes),
       onDropped: report,
     });
-    this.#deliveries.set(name, delivery);
+    this.#deliveries.set(key, delivery);
     return delivery;
   }
+}
+
+function leadOf({ entrypoint, props }: ServiceTarget): string {
+  const lead: TailLead = {
+    ...(entrypoint !== undefined && { e: entrypoint }),
+    ...(props !== undefined && { p: JSON.stringify(props) }),
+  };
+  return `${JSON.stringify(lead)}\n`;
 }

@@ -5,7 +5,7 @@
 
 /** By name: the names of their exports. */
 export const BUILT_IN_MODULES = {
-  'edgehost:workers': ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'waitUntil'],
+  'edgehost:workers': ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'exports', 'waitUntil'],
   'edgehost:sockets': ['connect'],
 } as const;
 

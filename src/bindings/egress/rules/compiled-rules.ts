@@ -12,6 +12,8 @@ export interface OwnedHosts {
   /** The option in messages: `egress.hosts of account "acme"`. */
   readonly option: string;
   readonly hosts: readonly HostEntry[];
+  /** Why nothing is allowed, and what would allow it, in place of the entries of the option. @default the entries */
+  readonly closed?: { readonly why: string; readonly remedy: string };
 }
 
 export interface CompiledSecret {

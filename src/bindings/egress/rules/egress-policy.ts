@@ -5,7 +5,7 @@
 
 import { EdgeError } from '../../../quotas/errors.js';
 import type { CallOrigin } from '../../service.js';
-import type { CompiledRules, CompiledSecret } from './compiled-rules.js';
+import type { CompiledRules, CompiledSecret, OwnedHosts } from './compiled-rules.js';
 import type { EgressHost, EgressSecretPlace } from './egress-rules.js';
 import { comparedName, type Destination, isAmbiguous } from './host-entry.js';
 import { HostList } from './host-list.js';
@@ -28,13 +28,17 @@ interface OwnSecret extends CompiledSecret {
 const PATH_SHOWN = 256;
 
 export class EgressPolicy {
-  readonly #lists: readonly { readonly option: string; readonly list: HostList }[];
+  readonly #lists: readonly (Pick<OwnedHosts, 'option' | 'closed'> & { readonly list: HostList })[];
   /** By placeholder. */
   readonly #secrets: ReadonlyMap<string, OwnSecret>;
   readonly #reports: RefusalReports;
 
   constructor({ lists, secrets }: CompiledRules, listener: RefusalListener) {
-    this.#lists = lists.map(({ option, hosts }) => ({ option, list: new HostList(hosts) }));
+    this.#lists = lists.map(({ option, hosts, closed }) => ({
+      option,
+      list: new HostList(hosts),
+      ...(closed !== undefined && { closed }),
+    }));
     this.#secrets = new Map(
       secrets.map(secret => [secret.placeholder, { ...secret, list: new HostList(secret.hosts) }]),
     );
@@ -89,8 +93,9 @@ export class EgressPolicy {
   }
 
   #check(destination: Destination, headers: readonly string[], origin: CallOrigin | undefined): void {
-    for (const { option, list } of this.#lists) {
+    for (const { option, list, closed } of this.#lists) {
       if (list.allows(destination, headers)) continue;
+      if (closed !== undefined) throw this.#refuse(destination, origin, { reason: 'host', ...closed });
       const entry = allowingEntry(destination, headers, list);
       const remedy = `${JSON.stringify(entry)} in option ${option} would allow it`;
       throw this.#refuse(destination, origin, {

@@ -1,4 +1,5 @@
 /** fetch(): a call of the fetch service of the host process. @see https://fetch.spec.whatwg.org/#fetch-method */
+import type { CalledLoaded } from '../../../bindings/loader/wire.ts';
 import type { CalledObject } from '../../../bindings/objects/wire.ts';
 import { Op } from '../../../isolate/ops/table.ts';
 import { ServiceId } from '../../../quotas/service-calls.ts';
@@ -47,6 +48,9 @@ interface ReplyHead {
   readonly w?: number;
 }
 
+/** The target of a call, beside its binding: a stateful object, an entrypoint of loaded code, or one of the function itself. */
+export type CalledPlace = CalledObject | CalledLoaded | readonly [entrypoint: string, props: string];
+
 export function fetch(input: unknown, init: unknown = undefined): Promise<Response> {
   try {
     requireArguments(arguments.length, 1, 'fetch');
@@ -65,7 +69,7 @@ export function fetchFrom(
   failureOf: (head: object) => Error | undefined,
   input: unknown,
   init: unknown,
-  called?: CalledObject,
+  called?: CalledPlace,
 ): Promise<Response> {
   try {
     requireHandler(`${binding}.fetch()`);
@@ -75,18 +79,42 @@ export function fetchFrom(
   }
 }
 
+/** The same when the place of the call is known later: the request is made now. */
+export function fetchWhen(
+  service: ServiceId,
+  binding: string,
+  failureOf: (head: object) => Error | undefined,
+  input: unknown,
+  init: unknown,
+  called: () => Promise<CalledPlace>,
+): Promise<Response> {
+  try {
+    requireHandler(`${binding}.fetch()`);
+    const request = buildRequest(input, init);
+    return new PromiseCtor((resolve, reject) => {
+      promiseThen(called(), place => resolve(send(request, { service, binding, failureOf, called: place })), reject);
+    });
+  } catch (error) {
+    return promiseReject(error);
+  }
+}
+
+/** Requests of the function go to the service of this binding, and not to the network. */
+export function setOutbound(binding: string, failureOf: (head: object) => Error | undefined): void {
+  network = { service: ServiceId.Function, binding, failureOf };
+}
+
 /** The receiver of a request. */
 interface Target {
   readonly service: ServiceId;
   readonly binding: string;
   readonly failureOf: ((head: object) => Error | undefined) | undefined;
-  /** The stateful object. */
-  readonly called?: CalledObject | undefined;
+  readonly called?: CalledPlace | undefined;
 }
 
-const NETWORK: Target = { service: ServiceId.Fetch, binding: '', failureOf: undefined };
+let network: Target = { service: ServiceId.Fetch, binding: '', failureOf: undefined };
 
-function send(request: RequestState, target: Target = NETWORK): Promise<Response> {
+function send(request: RequestState, target: Target = network): Promise<Response> {
   const signal = request.activeSignal();
   if (signal?.aborted === true) {
     // 4: aborted already. The body goes with it.
@@ -95,7 +123,7 @@ function send(request: RequestState, target: Target = NETWORK): Promise<Response
   }
   const { integrity } = request.extras;
   const isUpgrade = asksForWebSocket(request);
-  if (target === NETWORK && stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
+  if (target === network && stringSlice(request.url, 0, 5) === 'data:') return fetchData(request);
   return new PromiseCtor((resolve, reject) => {
     let responseBody: HostBody | null = null;
     const call = start(request, target, {
@@ -189,7 +217,7 @@ export function asksForWebSocket(request: RequestState): boolean {
 }
 
 /** The arguments for the service, concatenated from texts, so that no object is involved to which function code could add properties. */
-function argumentText(request: RequestState, pairs: HeaderPairs, called: CalledObject | undefined): string {
+function argumentText(request: RequestState, pairs: HeaderPairs, called: CalledPlace | undefined): string {
   let headers = '';
   for (let i = 0; i < pairs.length; i++) headers += i === 0 ? quote(pairs[i]) : `,${quote(pairs[i])}`;
   const { method, url, redirect } = request;
