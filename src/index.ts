@@ -96,12 +96,15 @@ export {
   type StorageRepairReport,
 } from './host/repair-storage.js';
 export type { FunctionRpc, RpcOptions } from './host/rpc/application-rpc.js';
-export type { AccountSandbox, NarrowedOptions, SandboxOptions } from './host/runs/sandbox.js';
+export type { AccountSandbox } from './host/runs/sandbox.js';
+export type { NarrowedOptions, SandboxOptions } from './host/runs/sandbox-options.js';
 export type { SandboxSession, SessionOptions, SessionResult } from './host/runs/session.js';
 export type { Tool, ToolContext, ToolJsonSchema, ToolSchema, Tools, ToolsOf } from './host/runs/tools/tool-types.js';
 export type {
   Approval,
+  PausedRun,
   PendingCall,
+  ResumeOptions,
   RunCall,
   RunError,
   RunLog,

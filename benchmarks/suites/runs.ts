@@ -145,7 +145,7 @@ export const runs: Benchmark = {
 
 async function checked(running: ReturnType<AccountSandbox['run']>): Promise<unknown> {
   const { status, value, error } = await running;
-  if (status !== 'ok') throw new Error(`A run is ${status}: ${error.message}`);
+  if (status !== 'ok') throw new Error(`A run is ${status}: ${error?.message}`);
   return value;
 }
 

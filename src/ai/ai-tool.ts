@@ -15,6 +15,8 @@ export interface CodeAnswer {
   readonly status: RunResult['status'];
   readonly value?: unknown;
   readonly error?: PlainError;
+  /** The id of a paused run, for `sandbox.resume()`. */
+  readonly paused?: string;
   /** How to return a value, where the code has returned none. */
   readonly hint?: string;
   readonly logs?: readonly string[];
@@ -40,7 +42,8 @@ export function aiTool(box: Box, { types = box.types }: AiToolOptions = {}): AiT
       const result = await box.run(code, abortSignal === undefined ? {} : { signal: abortSignal });
       const { status, logs } = result;
       const answer = status === 'ok' ? { value: result.value, ...hintIn(result) } : { error: errorOf(result) };
-      return { status, ...answer, ...(logs.length > 0 && { logs: textsOf(logs, bracketed) }) };
+      const paused = result.status === 'paused' && { paused: result.paused.id };
+      return { status, ...answer, ...paused, ...(logs.length > 0 && { logs: textsOf(logs, bracketed) }) };
     },
   };
 }

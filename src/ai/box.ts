@@ -17,7 +17,13 @@ export interface PlainError {
 /** The place in the code, as stacks have it. */
 const PLACE = /\brun\.js:(\d+):\d+/;
 
-export function errorOf({ error }: Exclude<RunResult, { status: 'ok' }>): PlainError {
+export function errorOf(result: Exclude<RunResult, { status: 'ok' }>): PlainError {
+  if (result.status === 'paused')
+    return {
+      name: 'PausedError',
+      message: `The run waits until somebody approves its call of ${result.paused.tool}()`,
+    };
+  const { error } = result;
   const line = PLACE.exec(error.stack)?.[1];
   return { name: error.name, message: error.message, ...(line !== undefined && { line: Number(line) }) };
 }

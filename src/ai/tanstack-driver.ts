@@ -53,8 +53,9 @@ export function tanstackDriver(box: Box): TanstackDriver {
           const logs = textsOf(result.logs, levelMark);
           // The caller says which type its code returns.
           if (result.status === 'ok') return { success: true, value: result.value as T, logs };
-          const { stack, code: errorCode } = result.error;
-          return { success: false, error: { ...errorOf(result), stack, code: errorCode }, logs };
+          const { error } = result;
+          const more = error === undefined ? {} : { stack: error.stack, code: error.code };
+          return { success: false, error: { ...errorOf(result), ...more }, logs };
         },
         async dispose() {
           disposed.abort(new Error('The context is disposed'));

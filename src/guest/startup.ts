@@ -25,6 +25,7 @@ import {
   isObjectClass,
   setMainModule,
 } from './rpc/serve.ts';
+import { recordRealm } from './runs/recorded-realm.ts';
 import { setTools } from './runs/run.ts';
 import { createTools } from './runs/tools.ts';
 import { leaveGlobalScope } from './scope.ts';
@@ -47,7 +48,10 @@ onEvent(Ev.Setup, (json: string) => {
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);
   env = createEnv(setup, createBinding);
   if (setup.loaded?.hasOutbound === true) setOutbound(OUTBOUND, failureOf);
-  if (setup.run !== undefined) setTools(createTools(platformOf(ServiceId.Callback, TOOLS), setup.run.tools));
+  if (setup.run !== undefined) {
+    setTools(createTools(platformOf(ServiceId.Callback, TOOLS), setup.run.tools));
+    if (setup.run.clockMs !== undefined) recordRealm(setup.run.clockMs);
+  }
 });
 
 onMainModule(

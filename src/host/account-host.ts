@@ -70,6 +70,10 @@ export interface AccountHost {
   readonly objects: ObjectRules;
   /** Runs the alarms of stateful objects. */
   readonly alarms: AlarmScheduler;
+  /** The key that secrets in the storage are sealed with. */
+  secretsKey(): Promise<Uint8Array>;
+  /** Runs `task` while no other process on the storage runs one of this name. */
+  alone<T>(name: string, task: () => Promise<T>): Promise<T>;
   /** The bytes and objects that the account has stored. */
   stored(): Promise<StoredSum>;
   /** The limits of an account with these options. */

@@ -1,5 +1,6 @@
 /** One tenant: its plan, its functions, its bindings, and the cell that its functions run in. */
 import type { ClientRow } from '../bindings/binding.js';
+import { kvBinding } from '../bindings/kv/kv-binding.js';
 import type { BindingClients } from '../bindings/registry.js';
 import { EdgeError } from '../quotas/errors.js';
 import { accountWork } from '../quotas/host/call-work.js';
@@ -32,7 +33,8 @@ import {
   resolveLoadOptions,
 } from './options/options.js';
 import { AccountRuns } from './runs/account-runs.js';
-import type { AccountSandbox, SandboxOptions } from './runs/sandbox.js';
+import type { AccountSandbox } from './runs/sandbox.js';
+import type { SandboxOptions } from './runs/sandbox-options.js';
 import type { Tail } from './tails/tail.js';
 import { checkTailOptions, type TailOptions } from './tails/tail-filter.js';
 
@@ -221,6 +223,7 @@ export class Account {
       limits: () => this.#limits,
       egress: () => this.#settings.egress,
       check: () => this.#check(),
+      kv: name => this.client(kvBinding, name),
     });
     // Each is a tool or a namespace, which TypeScript does not see while the types of their inputs are open.
     return this.#runs.sandbox(options as Parameters<AccountRuns['sandbox']>[0]);

@@ -4,6 +4,7 @@ import type { OpenInvocations } from './invocations/open-invocations.js';
 import type { IsolateParts } from './isolate-parts.js';
 import { OpError } from './ops/arguments.js';
 import type { BasicsOwner } from './ops/basics.js';
+import type { RandomSource } from './ops/random-source.js';
 import { Ev } from './ops/table.js';
 import type { SourcePlace } from './stacks/source-places.js';
 
@@ -13,6 +14,7 @@ const MAX_PENDING_OPS = 4096;
 export class IsolateContext implements BasicsOwner {
   readonly #parts: IsolateParts;
   readonly #invocations: OpenInvocations;
+  keyedRandom: RandomSource | undefined;
   #left: Uint8Array | undefined;
   #pendingOps = 0;
   #nextOp = 1;

@@ -21,6 +21,7 @@ import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
 import { loadingOps } from './ops/loading.js';
 import type { OpContext, OpSet } from './ops/op-set.js';
+import { keyedRandom } from './ops/random-source.js';
 import { Ev } from './ops/table.js';
 import { Timers } from './ops/timers.js';
 import { createRealm, type Realm } from './realm.js';
@@ -230,6 +231,8 @@ export class Isolate implements IsolateParts, ChannelOwner {
     }
     this.#isLoading = true;
     if (load.run !== undefined) {
+      const { randomKey } = load.run;
+      if (randomKey !== undefined) this.#context.keyedRandom = keyedRandom(Buffer.from(randomKey, 'hex'));
       this.#isForRuns = true;
       this.line = undefined;
     }

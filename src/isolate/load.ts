@@ -51,7 +51,8 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
       objectIdleMs: load.objectIdleMs,
       holdsAnswers: request.holdsAnswers,
       loaded: load.loaded,
-      run: load.run,
+      // The key stays in the host realm.
+      run: load.run && { ...load.run, randomKey: undefined },
     }),
   ]);
   // The run evaluates them, in turns of its own.

@@ -2,6 +2,10 @@
 export interface RunSetup {
   /** The names of the tools, with their namespaces: `crm.find`. */
   readonly tools: readonly string[];
+  /** The time at which the clock of the code begins, which moves when an answer comes. Only for a run that may be paused. @default the clock of the system */
+  readonly clockMs?: number;
+  /** 32 bytes in hexadecimal digits: random values come from this key. Only for a run that may be paused. @default the system makes them */
+  readonly randomKey?: string;
 }
 
 /** The environment of code that a function has loaded. */

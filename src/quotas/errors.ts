@@ -95,6 +95,23 @@ export const EDGE_ERRORS = {
     text: 'the output of a tool does not satisfy its schema',
     remedy: 'Correct `run` of the tool, or its `output`. The code gets this error in place of the answer.',
   },
+  EDGE_REPLAY_DIVERGED: {
+    status: 500,
+    text: 'the code of a paused run did not do the same as before when it was run again',
+    remedy:
+      'The message has the first call that differs. Keys that the code generates and tools that were changed can be the reason; begin a new run.',
+  },
+  EDGE_RUN_NOT_FOUND: {
+    status: 404,
+    text: 'there is no such paused run',
+    remedy:
+      'It has ended, was deleted or has expired (`pausedMs`), or another sandbox has it. `sandbox.paused()` lists those that there are.',
+  },
+  EDGE_RUN_BUSY: {
+    status: 409,
+    text: 'the paused run is being resumed already',
+    remedy: 'Wait for the other call of `resume()`: it has the result.',
+  },
   EDGE_HANDLER_THREW: {
     status: 500,
     text: 'the handler threw',

@@ -22,7 +22,10 @@ export interface CallbackCall extends CallbackValue {
 }
 
 /** The answer on the wire: a value, or the name and the message of what the callback threw. */
-export type CallbackReply = CallbackValue | { readonly e: readonly [name: string, message: string] };
+export type CallbackReply = (CallbackValue | { readonly e: readonly [name: string, message: string] }) & {
+  /** The time, for the clock of a run that may be paused. */
+  readonly t?: number;
+};
 
 /**
  * First items of the arrays that stand for values. Objects are numbered as they come, for references.

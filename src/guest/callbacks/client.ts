@@ -1,5 +1,5 @@
 /** Functions of the application, as a function calls them: `await env.APP.lookup(args)`. */
-import { CALL, type CallbackCall, type CallbackValue } from '../../bindings/callbacks/wire.ts';
+import { CALL, type CallbackCall, type CallbackReply } from '../../bindings/callbacks/wire.ts';
 import type { ClientPlatform } from '../../bindings/client-platform.ts';
 import {
   arrayPush,
@@ -9,6 +9,7 @@ import {
   TypeErrorCtor,
   typedArrayLength,
 } from '../primordials.ts';
+import { advanceClock } from '../web/base/clock.ts';
 import type { Blob } from '../web/file/blob.ts';
 import type { ReadableStream } from '../web/streams/streams.ts';
 import { bodyOf, takeApart } from './body.ts';
@@ -16,7 +17,6 @@ import { decodeValue, makeError } from './decode.ts';
 import { encodeValue } from './encode.ts';
 
 type Platform = ClientPlatform<ReadableStream, Blob>;
-type ReplyHead = CallbackValue | { readonly e: readonly [string, string] };
 
 /** `names`: the callbacks that there are, as the host has listed them. */
 export function createCallbacks(platform: Platform, binding: string, names: unknown): object {
@@ -45,7 +45,8 @@ export async function callApplication(platform: Platform, name: string, argument
   for (let i = 0; i < encoded.bytes.length; i++) arrayPush(lengths, typedArrayLength(encoded.bytes[i]));
   const args: CallbackCall = { f: name, v: encoded.json, b: lengths, s: encoded.stream !== undefined };
   const reply = await platform.call(CALL, args, bodyOf(encoded.bytes, encoded.stream));
-  const head = reply.head as ReplyHead; // the host's
+  const head = reply.head as CallbackReply; // the host's
+  if (head.t !== undefined) advanceClock(head.t);
   if ('e' in head) throw makeError(head.e[0], head.e[1]);
   return decodeValue(head.v, await takeApart(reply.body ?? null, head));
 }

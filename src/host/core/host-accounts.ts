@@ -33,6 +33,8 @@ export type CommonHost = Omit<
   | 'loaders'
   | 'redeclare'
   | 'announce'
+  | 'secretsKey'
+  | 'alone'
   | 'stored'
   | 'releaseNames'
   | 'functionUsage'
@@ -135,6 +137,15 @@ export class HostAccounts {
       loaders: new AccountLoaders(id, share),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
       announce: async update => common.remote?.link.call('account.update', id, { ...update }),
+      secretsKey: async () => {
+        const { secretsKey } = await storage.openForUse();
+        const found = await secretsKey.read();
+        return found instanceof Uint8Array ? found : await secretsKey.create();
+      },
+      alone: async (name, task) => {
+        const { locks } = await storage.openForUse();
+        return await (locks === undefined ? task() : locks.run(name, task));
+      },
       stored: async () => (await storage.openForUse()).stored(id),
       releaseNames: () => routes.names.releaseAccount(id),
       functionUsage: name => usage.function(id, name),

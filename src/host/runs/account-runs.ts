@@ -1,5 +1,6 @@
 /** The runs of one account: its sandboxes, and the threads that all of them share. */
 import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
+import type { KvNamespace } from '../../bindings/kv/types.js';
 import { withoutCaller } from '../../quotas/caller-context.js';
 import type { EdgeError } from '../../quotas/errors.js';
 import type { AccountHost } from '../account-host.js';
@@ -21,6 +22,8 @@ export interface AccountRunsParts {
   readonly egress: () => EgressRules | undefined;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
+  /** The application's client of a key-value namespace of the account. */
+  readonly kv: (name: string) => KvNamespace;
 }
 
 export class AccountRuns {
@@ -41,8 +44,8 @@ export class AccountRuns {
 
   /** @throws as `account.sandbox()` does */
   sandbox(options: ConstructorParameters<typeof AccountSandbox>[1]): AccountSandbox {
-    const { id, host, limits, egress, check } = this.#parts;
-    return new AccountSandbox({ id, host, limits, egress, check, threads: this.#threads }, options);
+    const { id, host, limits, egress, check, kv } = this.#parts;
+    return new AccountSandbox({ id, host, limits, egress, check, kv, threads: this.#threads }, options);
   }
 
   /** No run begins any more. */

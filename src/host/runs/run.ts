@@ -6,6 +6,7 @@ import type { Service, ServiceBody } from '../../bindings/service.js';
 import type { IsolateHandle } from '../../pool/host/isolate-handle.js';
 import { IsolateGone } from '../../pool/host/isolate-loss.js';
 import type { LoadHead } from '../../protocol/messages.js';
+import type { RunSetup } from '../../protocol/run-setup.js';
 import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { ServiceId, TOOLS } from '../../quotas/service-calls.js';
@@ -22,11 +23,15 @@ import { checkAnswer } from '../rpc/call-heads.js';
 import type { CalleeAnswer } from '../rpc/call-sink.js';
 import { run as runCall, StartOfRun } from '../rpc/run-call.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
+import { base64 } from './paused/base64.js';
+import type { Ledger } from './paused/ledger.js';
+import type { RecordParts, RunRecord } from './paused/run-record.js';
+import { boundedBody, hintIn } from './run-answer.js';
 import { LIMITS, messageIn, runError, toEdgeError } from './run-errors.js';
 import { type RunLimits, runLimitError } from './run-limits.js';
 import type { RunThread } from './run-threads.js';
 import { report, TOOL_ROW, type ToolCalls } from './tool-calls.js';
-import type { RunLog, RunOptions, RunResult, RunUsage } from './types.js';
+import type { PausedRun, RunLog, RunOptions, RunResult, RunUsage } from './types.js';
 
 /** The file that the code is, in stacks. */
 const FILE = 'run.js';
@@ -57,8 +62,16 @@ export interface RunParts {
   /** Placeholders of secrets. */
   readonly env: LoadHead['env'];
   readonly toolNames: readonly string[];
+  /** Only for runs that may be paused. */
+  readonly pausing?: Pausing;
   /** The calls of one run. @param trace its record for OpenTelemetry, once it has begun */
-  toolCalls(options: RunOptions, trace: () => InvocationTrace | undefined): ToolCalls;
+  toolCalls(options: RunOptions, trace: () => InvocationTrace | undefined, record: RunRecord | undefined): ToolCalls;
+}
+
+/** How a run is recorded, and where its record is kept when it is paused. */
+export interface Pausing {
+  record(parts: Omit<RecordParts, 'resumed'>): RunRecord;
+  keep(ledger: Ledger): Promise<PausedRun>;
 }
 
 /** How it went, as its invocation reports it. */
@@ -88,6 +101,9 @@ class Run {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #tools: ToolCalls;
+  readonly #record: RunRecord | undefined;
+  #isPaused = false;
+  #endedBy: EdgeError | undefined;
   readonly #logs: RunLog[] = [];
   readonly #logBudget: LogBudget;
   readonly #startedMs = performance.now();
@@ -100,7 +116,16 @@ class Run {
   constructor(parts: RunParts, options: RunOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#tools = parts.toolCalls(options, () => this.#invocation?.trace);
+    const { share } = parts.context;
+    this.#record = parts.pausing?.record({
+      hold: bytes => share.bytes.countHeap(bytes),
+      onPaused: () => {
+        this.#isPaused = true;
+        this.#end(new EdgeError('EDGE_CANCELED', 'The run is paused'));
+      },
+      onDiverged: error => this.#end(error),
+    });
+    this.#tools = parts.toolCalls(options, () => this.#invocation?.trace, this.#record);
     this.#logBudget = new LogBudget(parts.limits.own.logBytes);
   }
 
@@ -111,12 +136,15 @@ class Run {
     try {
       if (signal?.aborted === true) onAbort();
       const { value, hint } = await this.#run(code, input);
-      return { status: 'ok', value, ...(hint !== undefined && { hint }), ...this.#record() };
+      const { divergence } = this.#record ?? {};
+      if (divergence !== undefined) throw divergence;
+      return { status: 'ok', value, ...(hint !== undefined && { hint }), ...this.#outcome() };
     } catch (error) {
-      return this.#failure(error);
+      return this.#isPaused ? await this.#pause(code, input) : this.#failure(error);
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.#tools.over();
+      this.#record?.over();
     }
   }
 
@@ -246,6 +274,11 @@ class Run {
   #abort(reason: unknown): void {
     const error = new EdgeError('EDGE_CANCELED', 'The run was aborted by its signal', { cause: reason });
     this.#aborting.abort(error);
+    this.#end(error);
+  }
+
+  #end(error: EdgeError): void {
+    this.#endedBy ??= error;
     this.#invocation?.end(error, 'canceled');
   }
 
@@ -271,7 +304,7 @@ class Run {
         cpuBalanceMs: 0,
         cpuMs: { fetch: ms, scheduled: ms, queue: ms, alarm: ms, tail: ms },
       },
-      run: { tools: toolNames },
+      run: { tools: toolNames, ...(this.#record !== undefined && recordedSetup(this.#record)) },
     };
   }
 
@@ -279,6 +312,8 @@ class Run {
   #context(): InvocationContext {
     const { context } = this.#parts;
     const services = new Map(this.#parts.services);
+    // Answers of the network are in no ledger.
+    if (this.#record !== undefined) for (const [id, entry] of services) services.set(id, this.#record.spoiledBy(entry));
     services.set(ServiceId.Callback, {
       definition: TOOL_ROW,
       services: new Map<string, Service>([[TOOLS, this.#tools.service]]),
@@ -319,7 +354,22 @@ class Run {
     report(this.#options.onLog, line);
   }
 
-  #record(): Pick<RunResult, 'id' | 'logs' | 'calls' | 'usage'> {
+  async #pause(code: string, { head, body }: ReturnType<typeof encodedInput>): Promise<RunResult> {
+    const { pausing } = this.#parts;
+    try {
+      if (pausing === undefined || this.#record === undefined) throw this.#aborting.signal.reason;
+      this.#record.checkWhole();
+      if (body !== null && !(body instanceof Uint8Array))
+        throw new EdgeError('EDGE_NOT_SUPPORTED', 'Cannot pause the run: its input has a stream');
+      const bytes = body === null ? null : base64(body);
+      const paused = await pausing.keep(this.#record.ledger(code, { head, bytes }));
+      return { status: 'paused', paused, ...this.#outcome() };
+    } catch (error) {
+      return this.#failure(error);
+    }
+  }
+
+  #outcome(): Pick<RunResult, 'id' | 'logs' | 'calls' | 'usage'> {
     this.#tools.over();
     const wallMs = rounded(performance.now() - this.#startedMs);
     const { id = '', usage = { cpuMs: 0, wallMs, memoryBytes: 0, egressBytes: 0 } } = this.#finished ?? {};
@@ -328,41 +378,17 @@ class Run {
 
   #failure(thrown: unknown): RunResult {
     const { aborted, reason } = this.#aborting.signal;
-    const error = toEdgeError(aborted ? reason : thrown);
+    const error = toEdgeError(
+      aborted ? reason : this.#endedBy?.code === 'EDGE_REPLAY_DIVERGED' ? this.#endedBy : thrown,
+    );
     const { exceeded } = this.#tools;
     // The code has failed because of a call that it could not make.
     const cause = exceeded !== undefined && messageIn(error) === exceeded.message ? exceeded : error;
     const status = aborted ? 'aborted' : LIMITS.has(cause.code) ? 'limit' : 'failed';
-    return { status, error: runError(cause, this.#subject), ...this.#record() };
+    return { status, error: runError(cause, this.#subject), ...this.#outcome() };
   }
 }
 
-/** The isolate has written it. */
-const MAX_HINT_CHARACTERS = 500;
-
-function hintIn(head: string): string | undefined {
-  const parsed: unknown = JSON.parse(head); // checked to be JSON
-  const hint = typeof parsed === 'object' && parsed !== null && 'h' in parsed ? parsed.h : undefined;
-  return typeof hint === 'string' ? hint.slice(0, MAX_HINT_CHARACTERS) : undefined;
-}
-
-function boundedBody(body: ServiceBody, most: number, exceeded: (bytes: number) => Error): ServiceBody {
-  if (body instanceof Uint8Array) {
-    if (body.byteLength > most) throw exceeded(body.byteLength);
-    return body;
-  }
-  return boundedChunks(body, most, exceeded);
-}
-
-async function* boundedChunks(
-  body: AsyncIterable<Uint8Array>,
-  most: number,
-  exceeded: (bytes: number) => Error,
-): AsyncGenerator<Uint8Array> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > most) throw exceeded(bytes);
-    yield chunk;
-  }
+function recordedSetup({ clockMs, randomKey }: RunRecord): Pick<RunSetup, 'clockMs' | 'randomKey'> {
+  return { clockMs, randomKey };
 }

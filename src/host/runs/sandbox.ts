@@ -4,58 +4,41 @@ import type { FunctionServices, ServiceEntry } from '../../backend/calls/answer-
 import { type CallbackShare, callbackBinding } from '../../bindings/callbacks/callback-binding.js';
 import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
 import { EgressPolicy } from '../../bindings/egress/rules/egress-policy.js';
-import type { EgressHost, EgressRules } from '../../bindings/egress/rules/egress-rules.js';
+import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
+import type { KvNamespace } from '../../bindings/kv/types.js';
 import type { Service } from '../../bindings/service.js';
 import { compileRules, narrowed, placeholdersOf } from '../../config-schema/compile-egress.js';
-import { EGRESS_HOSTS, EGRESS_RULES } from '../../config-schema/egress-shapes.js';
-import { NAME, TAILS } from '../../config-schema/function-shapes.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
 import { describe } from '../../quotas/schema/describe.js';
-import {
-  anything,
-  native,
-  objectOf,
-  record,
-  type Schema,
-  text,
-  wholeNumberOrInfinity,
-} from '../../quotas/schema/schema.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits } from '../account-limits.js';
 import { FunctionStats } from '../invocation/function-stats.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
-import { encodedInput, type RunParts, type RunPlace, runOnce } from './run.js';
-import { type RunLimits, runLimits, SANDBOX_LIMITS } from './run-limits.js';
+import { bytesOf } from './paused/base64.js';
+import { PAUSED_RUNS, PausedRuns } from './paused/paused-runs.js';
+import { type Decision, type RecordParts, RunRecord } from './paused/run-record.js';
+import { encodedInput, type Pausing, type RunParts, type RunPlace, runOnce } from './run.js';
+import { type RunLimits, runLimits } from './run-limits.js';
 import type { RunThreads } from './run-threads.js';
+import {
+  type AnyOptions,
+  checkSignal,
+  type NarrowedOptions,
+  NO_NETWORK,
+  OPTIONS,
+  PAUSED_MS,
+  RESUME_OPTIONS,
+  RUN_OPTIONS,
+  SESSION,
+  SESSION_IDLE_MS,
+  WITH_OPTIONS,
+} from './sandbox-options.js';
 import { SandboxSession, type SessionOptions } from './session.js';
 import { ToolCalls } from './tool-calls.js';
 import { compileTools, type ToolSet } from './tools/tool-set.js';
-import type { Tools, ToolsOf } from './tools/tool-types.js';
-import type { Approval, PendingCall, RunOptions, RunResult, SandboxLimits } from './types.js';
-
-export interface SandboxOptions<Inputs = unknown> {
-  /** Names its runs in events, logs, usage and errors, where functions have their names. @default 'sandbox' */
-  readonly name?: string;
-  /** Functions that the code may call as `tools.name(input)`, and namespaces of them. @default none */
-  readonly tools?: ToolsOf<Inputs>;
-  /**
-   * The hosts that `fetch()`, `connect()` and WebSockets of the code may reach, and secrets: `env` has a placeholder for each. The `hosts` of the account are
-   * asked, too; its secrets are not in `env`. @default no network
-   */
-  readonly egress?: EgressRules;
-  readonly limits?: SandboxLimits;
-  /** Names of functions of the account that get a record of each run, as the `tails` of `load()` do. @default none */
-  readonly tails?: readonly string[];
-  /** Decides about each call of a tool before it is made, when its input is valid. Its time is wall time of the run. @default all are made */
-  readonly approve?: (call: PendingCall) => Approval | Promise<Approval>;
-}
-
-/** The options of `sandbox.with()`. */
-export interface NarrowedOptions<Inputs = unknown> extends Pick<SandboxOptions<Inputs>, 'tools' | 'limits'> {
-  /** The runs reach a host only if both lists allow it, this one and the sandbox's. The secrets stay. @default the sandbox's list */
-  readonly egress?: { readonly hosts: readonly (string | EgressHost)[] };
-}
+import type { Tools } from './tools/tool-types.js';
+import type { PausedRun, ResumeOptions, RunOptions, RunResult } from './types.js';
 
 /** The parts of an account that its sandboxes use. */
 export interface SandboxAccount {
@@ -67,44 +50,9 @@ export interface SandboxAccount {
   readonly threads: RunThreads;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
+  /** The application's client of a key-value namespace. */
+  readonly kv: (name: string) => KvNamespace;
 }
-
-/** The same without the types of single tools. */
-type AnyOptions = Omit<SandboxOptions, 'tools'> & { readonly tools?: Tools };
-type AnyNarrowed = Omit<NarrowedOptions, 'tools'> & { readonly tools?: Tools };
-
-const TOOLS = record(anything()) as Schema<Tools>; // compileTools() checks them
-
-const OPTIONS: Schema<AnyOptions> = objectOf<AnyOptions>({
-  'name?': NAME,
-  'tools?': TOOLS,
-  'egress?': EGRESS_RULES,
-  'limits?': SANDBOX_LIMITS,
-  'tails?': TAILS,
-  'approve?': native('function'),
-});
-
-const WITH_OPTIONS: Schema<AnyNarrowed> = objectOf<AnyNarrowed>({
-  'tools?': TOOLS,
-  'egress?': objectOf<NonNullable<AnyNarrowed['egress']>>({ hosts: EGRESS_HOSTS }),
-  'limits?': SANDBOX_LIMITS,
-});
-
-const RUN_OPTIONS: Schema<RunOptions> = objectOf<RunOptions>({
-  'input?': anything(),
-  'signal?': native('object', 'an AbortSignal'),
-  'onLog?': native('function'),
-  'onCall?': native('function'),
-});
-
-const NO_NETWORK: EgressRules = { hosts: [] };
-
-const SESSION_IDLE_MS = 300_000;
-
-const SESSION = objectOf<SessionOptions & { readonly name: string }>({
-  name: text({ minLength: 1, maxLength: 200, description: 'a text of 1 to 200 characters' }),
-  'idleMs?': wholeNumberOrInfinity(1, 'ms'),
-});
 
 export class AccountSandbox {
   readonly name: string;
@@ -112,6 +60,7 @@ export class AccountSandbox {
   readonly #options: AnyOptions;
   readonly #tools: ToolSet;
   readonly #stats = new FunctionStats();
+  readonly #paused: PausedRuns;
   readonly #sessions = new Map<string, SandboxSession>();
   /** Its own rules, and those that `with()` has added: all must allow a request. */
   readonly #egress: readonly EgressRules[];
@@ -128,6 +77,15 @@ export class AccountSandbox {
     this.#options = givenOf(options);
     this.name = options.name ?? 'sandbox';
     this.#tools = compileTools(options.tools ?? {});
+    const { host, id, kv } = account;
+    this.#paused = new PausedRuns({
+      account: id,
+      sandbox: this.name,
+      maxMs: options.pausedMs ?? PAUSED_MS,
+      kv: () => kv(PAUSED_RUNS),
+      secretsKey: () => host.secretsKey(),
+      work: host.share,
+    });
     this.#stats.addTimesTo(account.host.stats);
     this.#current();
   }
@@ -183,11 +141,78 @@ export class AccountSandbox {
     if (typeof code !== 'string') throw new TypeError(`The code of run() is ${describe(code)}, expected text`);
     checkOptions('run()', options, RUN_OPTIONS);
     const given = givenOf(options);
-    if (given.signal !== undefined && typeof given.signal.addEventListener !== 'function')
-      throw new TypeError(`Option signal of run() is ${describe(given.signal)}, expected an AbortSignal`);
+    checkSignal('run()', given.signal);
     const input = encodedInput(given.input);
     const parts = this.#current();
-    return await runOnce(place === undefined ? parts : { ...parts, place }, code, input, given);
+    if (place !== undefined) return await runOnce({ ...parts, place }, code, input, given);
+    const pausing = this.#options.approve === undefined ? undefined : this.#pausing(this.#paused.newId(), undefined);
+    return await runOnce({ ...parts, ...(pausing !== undefined && { pausing }) }, code, input, given);
+  }
+
+  /**
+   * Continues a paused run. Its code runs again from the beginning, and gets the same answers, times and random values as before. Then it makes the call that
+   * it waited for, or gets an error in its place. `logs` has all lines again, `calls` only new ones. The run is deleted when it has continued and ended. It
+   * stays when it could not continue, and when it is paused again, under the same id. It also stays when this process ends meanwhile: the call may then be
+   * repeated, with the same `callId`.
+   *
+   * Rejects with TypeError or RangeError for options that are not valid. Rejects with EDGE_RUN_NOT_FOUND for an unknown, expired or ended run, or one of
+   * another sandbox or account. Rejects with EDGE_RUN_BUSY when it is being resumed, and with EDGE_STORAGE_CORRUPT when its record was changed.
+   */
+  async resume(id: string, options: ResumeOptions): Promise<RunResult> {
+    if (typeof id !== 'string') throw new TypeError(`The id of resume() is ${describe(id)}, expected text`);
+    checkOptions('resume()', options, RESUME_OPTIONS);
+    const given = givenOf(options);
+    checkSignal('resume()', given.signal);
+    const name = `paused run ${this.#account.id}/${this.name}/${id}`;
+    if (resuming.has(name))
+      throw new EdgeError('EDGE_RUN_BUSY', `Cannot resume the run ${describe(id)}: it is being resumed already`);
+    resuming.add(name);
+    try {
+      return await this.#account.host.alone(name, () => this.#resume(id, given));
+    } finally {
+      resuming.delete(name);
+    }
+  }
+
+  async #resume(id: string, { approved, note, ...options }: ResumeOptions): Promise<RunResult> {
+    const ledger = await this.#paused.get(id);
+    if (ledger === undefined)
+      throw new EdgeError(
+        'EDGE_RUN_NOT_FOUND',
+        `Cannot resume the run ${describe(id)}: sandbox "${this.name}" of account "${this.#account.id}" has no such paused run`,
+      );
+    const decision: Decision = approved ? { approved } : { approved, reason: note ?? 'The call was not approved' };
+    const pausing = this.#pausing(id, { ledger, decision });
+    const { bytes, head } = ledger.input;
+    const input = { head, body: bytes === null ? null : bytesOf(bytes) };
+    const result = await runOnce({ ...this.#current(), pausing }, ledger.code, input, options);
+    if (result.status !== 'paused' && pausing.hasGoneOn) await this.#paused.delete(id);
+    return result;
+  }
+
+  /** The paused runs of this sandbox in the storage, the oldest first. */
+  paused(): AsyncIterable<PausedRun> {
+    return this.#paused.list();
+  }
+
+  /** Deletes a paused run. Resolves with false for an unknown id. */
+  async discard(id: string): Promise<boolean> {
+    if (typeof id !== 'string') throw new TypeError(`The id of discard() is ${describe(id)}, expected text`);
+    return await this.#paused.delete(id);
+  }
+
+  #pausing(id: string, resumed: RecordParts['resumed']): Pausing & { readonly hasGoneOn: boolean } {
+    let record: RunRecord | undefined;
+    return {
+      record: parts => {
+        record = new RunRecord({ ...parts, ...(resumed !== undefined && { resumed }) });
+        return record;
+      },
+      keep: ledger => this.#paused.put(id, ledger),
+      get hasGoneOn() {
+        return record?.isReplayed === true;
+      },
+    };
   }
 
   /**
@@ -235,7 +260,7 @@ export class AccountSandbox {
       services: new Map([...this.#refused(), ...this.#network(limits, egress)]),
       env: placeholdersOf(egress),
       toolNames: this.#tools.names,
-      toolCalls: ({ onCall }, trace) =>
+      toolCalls: ({ onCall }, trace, record) =>
         new ToolCalls({
           account: id,
           name: this.name,
@@ -243,6 +268,7 @@ export class AccountSandbox {
           limits: limits.own,
           approve,
           onCall,
+          record,
           trace,
           share,
           given: { bodies: host.bodies, of: `sandbox "${this.name}" of account "${id}"` },
@@ -328,3 +354,6 @@ export class AccountSandbox {
     return entries;
   }
 }
+
+/** The resumes of this process; other processes on the storage wait for each other. */
+const resuming = new Set<string>();

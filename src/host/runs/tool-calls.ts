@@ -4,7 +4,7 @@ import type { ClientBodies } from '../../bindings/bodies/given-bodies.js';
 import { type CallbackShare, callbackBinding, gateOf } from '../../bindings/callbacks/callback-binding.js';
 import { answering, nameAndMessage } from '../../bindings/callbacks/callback-service.js';
 import type { ApplicationCallback, CallbackContext } from '../../bindings/callbacks/types.js';
-import type { Service } from '../../bindings/service.js';
+import type { Service, ServiceCall, ServiceReply } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { rethrowOutside } from '../../quotas/guarded.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
@@ -12,6 +12,7 @@ import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { ToolTotals } from '../../usage/function-usage.js';
 import { rounded } from '../invocation/reports/rounded.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
+import type { BegunCall, RunRecord } from './paused/run-record.js';
 import { type RunLimits, runLimitError } from './run-limits.js';
 import type { ToolSet } from './tools/tool-set.js';
 import type { Approval, PendingCall, RunCall } from './types.js';
@@ -28,6 +29,8 @@ export interface ToolCallsOptions {
   readonly trace: () => InvocationTrace | undefined;
   readonly share: CallbackShare;
   readonly given: ClientBodies;
+  /** Records the calls of a run that may be paused. */
+  readonly record: RunRecord | undefined;
 }
 
 export class ToolCalls {
@@ -38,6 +41,7 @@ export class ToolCalls {
   readonly #startedMs = performance.now();
   readonly #totals = { toolCalls: 0, toolMs: 0 };
   #count = 0;
+  #begun: BegunCall | undefined;
   /** Answers whose streams are not at their end. */
   #streaming = 0;
   #exceeded: EdgeError | undefined;
@@ -46,10 +50,11 @@ export class ToolCalls {
   constructor(options: ToolCallsOptions) {
     this.#options = options;
     const { account, name, share, given, limits } = options;
-    const find =
-      (tool: string): ApplicationCallback =>
-      (input, context) =>
-        this.#call(tool, input, context);
+    // It is called before the call waits for anything, so a record can say which one it begins.
+    const find = (tool: string): ApplicationCallback => {
+      const begun = this.#begun;
+      return (input, context) => this.#call(tool, input, context, begun);
+    };
     const answer = answering(find, undefined, {
       account,
       function: name,
@@ -59,13 +64,18 @@ export class ToolCalls {
       given,
       ...gateOf(share, account),
     });
-    this.service = async call => {
-      const reply = await answer(call);
+    const make = async (call: ServiceCall, begun?: BegunCall): Promise<ServiceReply> => {
+      this.#begun = begun;
+      const answering = answer(call);
+      this.#begun = undefined;
+      const reply = await answering;
       const { body } = reply;
       if (body === undefined || body === null || body instanceof Uint8Array) return reply;
       this.#streaming++;
       return { ...reply, body: withEnd(body, () => this.#streaming--) };
     };
+    this.service = options.record === undefined ? make : options.record.service(make);
+    this.#count = options.record?.earlierCalls ?? 0;
   }
 
   /** The sums over {@link calls}: the same object, which grows. */
@@ -89,17 +99,29 @@ export class ToolCalls {
     for (const end of [...this.#open.values()]) end('abandoned');
   }
 
-  async #call(tool: string, input: unknown, { invocation: parent, signal }: CallbackContext): Promise<unknown> {
-    const { limits, tools } = this.#options;
+  async #call(
+    tool: string,
+    input: unknown,
+    { invocation: parent, signal }: CallbackContext,
+    begun: BegunCall | undefined,
+  ): Promise<unknown> {
+    const { limits, record, tools } = this.#options;
     this.#check('calls', this.#count + 1, limits.calls, tool);
     this.#check('callsInFlight', this.#open.size + this.#streaming + 1, limits.callsInFlight, tool);
-    const id = `${parent}-${++this.#count}`;
+    this.#count++;
+    const id = begun?.id ?? `${parent}-${this.#count}`;
     const end = this.#begin(id, parent, shownName(tool));
     let isDenied = false;
     const before = async (valid: unknown): Promise<void> => {
-      const reason = await this.#denial({ id, parent, tool, input: valid });
-      isDenied = reason !== undefined;
-      if (reason !== undefined) throw new Error(reason);
+      const call = { id, parent, tool, input: valid };
+      const approval = begun?.isApproved === true ? 'allow' : await this.#approval(call);
+      if (approval === 'pause') {
+        if (record === undefined || begun === undefined) throw notPausable(tool);
+        await record.pause(begun, signal);
+      }
+      isDenied = approval !== 'allow';
+      if (approval !== 'allow') throw new Error(reasonOf(approval, tool));
+      if (begun !== undefined) await record?.enter(begun, signal);
       // The run may have ended while somebody thought about it.
       signal.throwIfAborted();
     };
@@ -144,19 +166,28 @@ export class ToolCalls {
     return end;
   }
 
-  /** Why the call may not be made; undefined when it may. */
-  async #denial(call: PendingCall): Promise<string | undefined> {
+  async #approval(call: PendingCall): Promise<Approval> {
     const { approve } = this.#options;
-    if (approve === undefined) return undefined;
+    if (approve === undefined) return 'allow';
     const answer: unknown = await approve(call);
-    if (answer === 'allow') return undefined;
-    if (answer === 'deny') return `The call of ${call.tool}() was not approved`;
-    if (isObject(answer) && typeof answer.deny === 'string') return answer.deny;
+    if (answer === 'allow' || answer === 'deny' || answer === 'pause') return answer;
+    if (isObject(answer) && typeof answer.deny === 'string') return { deny: answer.deny };
     throw new EdgeError(
       'EDGE_OPTION_FAILED',
-      `Option approve of sandbox() answers ${describe(answer)}, expected 'allow', 'deny' or { deny: reason }`,
+      `Option approve of sandbox() answers ${describe(answer)}, expected 'allow', 'deny', 'pause' or { deny: reason }`,
     );
   }
+}
+
+function reasonOf(approval: Exclude<Approval, 'allow'>, tool: string): string {
+  return typeof approval === 'object' ? approval.deny : `The call of ${tool}() was not approved`;
+}
+
+function notPausable(tool: string): EdgeError {
+  return new EdgeError(
+    'EDGE_NOT_SUPPORTED',
+    `Cannot pause the run at tools.${tool}(): the realm of a session cannot be restored; answer 'allow' or 'deny', or use run() of the sandbox`,
+  );
 }
 
 /** The row whose calls these are, for their accounting. */

@@ -34,8 +34,11 @@ export interface PendingCall {
   readonly input: unknown;
 }
 
-/** Whether a call may be made. A denied one fails in the code, with the reason as its message. */
-export type Approval = 'allow' | 'deny' | { readonly deny: string };
+/**
+ * Whether a call may be made. A denied one fails in the code, with the reason as its message. `pause` ends the run with the status `paused`, until
+ * `sandbox.resume()` says whether the call may be made.
+ */
+export type Approval = 'allow' | 'deny' | 'pause' | { readonly deny: string };
 
 /** A call that a run has made. */
 export interface RunCall {
@@ -77,7 +80,21 @@ export interface RunError {
   readonly stack: string;
 }
 
-interface RunRecord {
+/** A run that waits for the approval of a call. */
+export interface PausedRun {
+  /** For `sandbox.resume()`. The same when the run is paused again. */
+  readonly id: string;
+  /** The tool that it wants to call. */
+  readonly tool: string;
+  /** A copy of the input, as the code has passed it. */
+  readonly input: unknown;
+  /** Milliseconds since the epoch. */
+  readonly pausedAt: number;
+  /** Milliseconds since the epoch: the run is deleted then. */
+  readonly expiresAt: number;
+}
+
+interface RunOutcome {
   /** Unique on this host: the `invocation` of its event. Empty for a run that has not begun. */
   readonly id: string;
   readonly logs: readonly RunLog[];
@@ -87,21 +104,34 @@ interface RunRecord {
 
 /**
  * How a run has ended. `failed`: the code has thrown, does not compile, or could not be started. `limit`: it has passed one of the limits, which the error
- * names. `aborted`: the signal has fired.
+ * names. `aborted`: the signal has fired. `paused`: it waits for the approval of a call.
  */
 export type RunResult<Value = unknown> =
-  | (RunRecord & {
+  | (RunOutcome & {
       readonly status: 'ok';
       readonly value: Value;
       readonly error?: undefined;
       /** Says how to return something, where the code ends in an expression and returns nothing. */
       readonly hint?: string;
     })
-  | (RunRecord & {
+  | (RunOutcome & {
       readonly status: 'failed' | 'limit' | 'aborted';
       readonly value?: undefined;
       readonly error: RunError;
+    })
+  | (RunOutcome & {
+      readonly status: 'paused';
+      readonly value?: undefined;
+      readonly error?: undefined;
+      readonly paused: PausedRun;
     });
+
+export interface ResumeOptions extends Omit<RunOptions, 'input'> {
+  /** Whether the call that the run waits for is made. */
+  readonly approved: boolean;
+  /** Why it is not: the message of the error that the code gets. At most 1,000 characters. @default 'The call was not approved' */
+  readonly note?: string;
+}
 
 export interface RunOptions {
   /** The `input` of the code, which gets a copy. @default undefined */

@@ -1,7 +1,7 @@
 /** Logging, the clock, randomness and the hand-over of bytes. */
-import { randomFillSync } from 'node:crypto';
 import { checkedInteger, checkedText, copyOut, guestByteLength, OpError } from './arguments.js';
 import type { OpContext, OpSet } from './op-set.js';
+import { systemRandom } from './random-source.js';
 import { Op } from './table.js';
 
 const MAX_LOG_CHARACTERS = 128 * 1024;
@@ -37,7 +37,8 @@ export function basicOps(owner: BasicsOwner): OpSet {
         );
       }
       const bytes = Buffer.allocUnsafe(guestByteLength(target, MAX_RANDOM_BYTES));
-      copyOut(target, randomFillSync(bytes));
+      (owner.keyedRandom ?? systemRandom)(bytes);
+      copyOut(target, bytes);
       return undefined;
     },
   };

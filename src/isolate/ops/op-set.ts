@@ -1,4 +1,5 @@
 import type { SourcePlace } from '../stacks/source-places.js';
+import type { RandomSource } from './random-source.js';
 import type { Op } from './table.js';
 
 /** The possible results of an op: nothing else may cross to the guest. */
@@ -26,6 +27,8 @@ export interface OpContext {
   settle(invocation: number, cpuMs: number): void;
   /** Bytes outside of every heap that are held for the guest; negative when they are released. */
   hold(bytes: number): void;
+  /** Random bytes that come from a key. @default none: the system makes them */
+  readonly keyedRandom?: RandomSource | undefined;
   /** The place in the source files of a place in the code that runs. */
   placeOf(place: SourcePlace): SourcePlace;
 }

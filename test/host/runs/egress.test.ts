@@ -87,7 +87,7 @@ function rigOf(t: ExecutionContext, egress: EgressRules | undefined, options: Ed
   const run = async (url: string, init: object = {}): Promise<Outcome> => {
     const result = await box.run(FETCHES, { input: { url, ...init } });
     results.push(result);
-    if (result.status !== 'ok') throw new Error(`The run is ${result.status}: ${result.error.message}`);
+    if (result.status !== 'ok') throw new Error(`The run is ${result.status}: ${result.error?.message}`);
     return result.value as Outcome; // of FETCHES
   };
   return { host, box, events, results, run };

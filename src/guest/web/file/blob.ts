@@ -1,7 +1,6 @@
 /** Blob and File, held in the memory of the isolate. @see https://w3c.github.io/FileAPI/ */
 import {
   arrayPush,
-  dateNow,
   isView,
   promiseReject,
   promiseResolve,
@@ -15,6 +14,7 @@ import {
 } from '../../primordials.ts';
 import { decodeUtf8, encodeUtf8 } from '../../utf8.ts';
 import { bufferOf, concatBytes, copyOf, isArrayBuffer } from '../base/buffers.ts';
+import { wallNow } from '../base/clock.ts';
 import {
   defineInterface,
   isObject,
@@ -158,7 +158,7 @@ export class File extends Blob {
     super(fileBits, options);
     this.#name = toUSVString(fileName);
     const lastModified = toDictionary(options, 'File constructor: options')?.lastModified;
-    this.#lastModified = lastModified === undefined ? dateNow() : toClampedInteger(lastModified, -MAX_SAFE, MAX_SAFE);
+    this.#lastModified = lastModified === undefined ? wallNow() : toClampedInteger(lastModified, -MAX_SAFE, MAX_SAFE);
   }
 
   get name(): string {

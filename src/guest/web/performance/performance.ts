@@ -1,6 +1,6 @@
 /** performance with user timing. @see https://w3c.github.io/user-timing/ and https://w3c.github.io/hr-time/ */
-import { arrayPush, arraySlice, arraySort, dateNow, TypeErrorCtor } from '../../primordials.ts';
-import { monotonicNow } from '../base/clock.ts';
+import { arrayPush, arraySlice, arraySort, TypeErrorCtor } from '../../primordials.ts';
+import { monotonicNow, wallNow } from '../base/clock.ts';
 import { DOMException } from '../base/dom-exception.ts';
 import { defineInterface, isObject, requireArguments, toDictionary, toDOMString, toDouble } from '../base/idl.ts';
 import { EventTarget } from '../events/event-target.ts';
@@ -29,7 +29,7 @@ export class Performance extends EventTarget {
 
   get timeOrigin(): number {
     void this.#entries;
-    timeOrigin ??= dateNow() - monotonicNow();
+    timeOrigin ??= wallNow() - monotonicNow();
     return timeOrigin;
   }
 

@@ -6,6 +6,7 @@
 import { Ev, Op, TimerFlag } from '../../../isolate/ops/table.ts';
 import { onEvent, op } from '../../bridge.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, mathTrunc } from '../../primordials.ts';
+import { advanceClock, isClockRecorded, wallNow } from '../base/clock.ts';
 import { invoke, isCallable, requireArguments, toDOMString, toLong } from '../base/idl.ts';
 import { reportException } from '../events/error-reporting.ts';
 
@@ -14,6 +15,9 @@ interface Timer {
   readonly isRepeating: boolean;
   readonly nestingLevel: number;
   readonly owner: TimerOwner | undefined;
+  readonly delayMs: number;
+  /** By the clock of a run that may be paused. */
+  dueMs: number;
 }
 
 /** Keeps timers beyond the end of the invocation that has set them. */
@@ -101,7 +105,8 @@ function start(
 ): number {
   const id = ++lastId;
   owner?.add(id);
-  const timer: Timer = { run, isRepeating, nestingLevel: level, owner };
+  const dueMs = isClockRecorded() ? wallNow() + delayMs : 0;
+  const timer: Timer = { run, isRepeating, nestingLevel: level, owner, delayMs, dueMs };
   mapSet(timers, id, timer);
   const flags = (isRepeating ? TimerFlag.Repeats : 0) + (owner === undefined ? 0 : TimerFlag.Outlives);
   try {
@@ -118,6 +123,10 @@ export function runTimer(id: number): void {
   const timer = mapGet(timers, id);
   if (timer === undefined) return;
   if (!timer.isRepeating) forget(id, timer);
+  if (isClockRecorded()) {
+    advanceClock(timer.dueMs);
+    timer.dueMs = wallNow() + timer.delayMs;
+  }
   nestingLevel = timer.nestingLevel;
   try {
     timer.run();
