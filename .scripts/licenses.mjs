@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const PACKAGE = /(?:^|\/)(node_modules\/(?:@[^/]+\/)?[^/]+)\//g;
-const TEXT = /^(?:licen[cs]e|notice|copying)(?:\.(?:md|txt))?$/i;
+const TEXT = /^(?:licen[cs]e|notice|copying)(?:-mit)?(?:\.(?:md|txt))?$/i;
 
 /**
  * @param {readonly import('esbuild').Metafile[]} metafiles of the builds

@@ -98,6 +98,8 @@ export interface FunctionContext<Shared = unknown> extends AccountContext<Shared
   readonly callLoader?: ((binding: string, loader: LoaderTarget) => Service) | undefined;
   /** Whether the function has the caches of its account. @default true */
   readonly hasCaches?: boolean | undefined;
+  /** Answers requests of the function for its own static files; undefined where it has none. */
+  readonly fetchAsset?: ((call: ServiceCall) => Promise<ServiceReply>) | undefined;
   /** Answers what the function's stateful objects do with WebSockets that sleep. */
   readonly objectSockets?: (call: ServiceCall) => Promise<ServiceReply>;
 }
@@ -215,6 +217,8 @@ export interface NamedBinding<Config = unknown, Shared = unknown, Client extends
   readonly implicit?: never;
   /** The option of load(): an object from binding names to configurations. */
   readonly option: string;
+  /** The option is one configuration, whose member `binding` is the name; without a name there is no binding. @default false */
+  readonly isSingle?: true;
   /** Absent when only the application's code can give a configuration. */
   readonly toml?: BindingTable;
   /** The type of such a binding in the management API: `store_bucket`. Absent like `toml`. */

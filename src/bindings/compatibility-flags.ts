@@ -14,6 +14,10 @@ export const COMPATIBILITY_FLAGS = [
   'websocket_standard_binary_type',
   /** `navigator.userAgent` is `Cloudflare-Workers`, by which libraries recognise the runtime, in place of `EdgeHost`. */
   'global_navigator',
+  /** Navigations of browsers get the page of `notFoundHandling` before the function also before the compatibility date 2025-04-01. */
+  'assets_navigation_prefers_asset_serving',
+  /** The function answers all requests without a file, navigations as well, whatever the compatibility date. */
+  'assets_navigation_has_no_effect',
 ] as const;
 
 export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];

@@ -3,6 +3,8 @@
 import { MAX_CALL_HEAD_BYTES } from '../quotas/service-calls.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
 import type { BindingDefinition, ImplicitBinding, NamedBinding } from './binding.js';
+import type { AssetsOptions } from './assets/asset-options.js';
+import { assetsBinding } from './assets/assets-binding.js';
 import { bucketBinding } from './bucket/bucket-binding.js';
 import type { StoreBucket } from './bucket/types.js';
 import { cacheBinding } from './cache/cache-binding.js';
@@ -46,6 +48,7 @@ const BINDINGS: readonly BindingDefinition[] = [
   objectStorageBinding,
   objectSocketBinding,
   unavailableBinding,
+  assetsBinding,
 ];
 
 /**
@@ -79,6 +82,11 @@ export interface BindingOptions {
   readonly unavailable?: Readonly<Record<string, string>>;
   /** Loaders, by which the function loads code itself: `{ LOADER: {} }` is `env.LOADER.load({ mainModule, modules })` there. */
   readonly loaders?: Readonly<Record<string, LoaderTarget>>;
+  /**
+   * Static files that are served before the function: the path of their folder, or `{ directory, binding, ... }`. They are indexed when the function is loaded;
+   * load it again when they have changed.
+   */
+  readonly assets?: string | AssetsOptions;
 }
 
 /**

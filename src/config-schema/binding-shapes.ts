@@ -8,6 +8,8 @@ import { constant, type JsonSchema, list, object, record, text } from '../quotas
 export interface BindingShape {
   /** The option of `load()`: an object of configurations by the name of the binding. */
   readonly option: string;
+  /** The option is one configuration, whose member `binding` is the name; without a name there is no binding. @default false */
+  readonly isSingle?: true;
   /**
    * The table of `edgehost.toml` that is written once for each binding, and the key of the configuration in it and in the management API. Absent
    * where only the application's code can give a configuration.
@@ -32,7 +34,12 @@ type OptionalFields = Readonly<Record<`${string}?`, JsonSchema>>;
 
 /** The options of `load()`. */
 export function bindingFields(rows: readonly BindingShape[]): OptionalFields {
-  return Object.fromEntries(rows.map(({ option, schema }) => [`${option}?`, record(schema, BINDING_NAME)]));
+  return Object.fromEntries(
+    rows.map(({ option, schema, isSingle }) => [
+      `${option}?`,
+      isSingle === true ? schema : record(schema, BINDING_NAME),
+    ]),
+  );
 }
 
 /** The arrays of tables of `edgehost.toml`. */
@@ -102,6 +109,10 @@ export function configOfBinding(row: BindingShape, binding: Readonly<Record<stri
 export function boundBindings<Row extends BindingShape>(options: object, rows: readonly Row[]): BoundBinding<Row>[] {
   return rows.flatMap(row => {
     const given: unknown = Reflect.get(options, row.option);
+    if (row.isSingle === true) {
+      const name = isObject(given) ? given.binding : undefined;
+      return typeof name === 'string' ? [{ row, name, config: given }] : [];
+    }
     return Object.entries(isObject(given) ? given : {}).map(([name, config]) => ({ row, name, config }));
   });
 }

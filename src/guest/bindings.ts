@@ -9,6 +9,7 @@ import { createUnavailable } from './env/unavailable.ts';
 import { createLoader } from './loaders/loader.ts';
 import { createNamespace } from './objects/namespace.ts';
 import { createQueue } from './queue/client.ts';
+import { createAssets } from './rpc/assets.ts';
 import { createServiceBinding } from './rpc/calls.ts';
 import type { Blob } from './web/file/blob.ts';
 import type { ReadableStream } from './web/streams/streams.ts';
@@ -29,6 +30,7 @@ export const BINDINGS: readonly GuestBinding[] = [
   { service: ServiceId.Callback, create: createCallbacks },
   { service: ServiceId.Function, create: (_platform, name) => createServiceBinding(name) },
   { service: ServiceId.Loader, create: createLoader },
+  { service: ServiceId.Assets, create: (_platform, name) => createAssets(name) },
   { service: ServiceId.Queue, create: createQueue },
   { service: ServiceId.Sql, create: createSqlClient },
   { service: ServiceId.ObjectCall, create: (_platform, name, config) => createNamespace(name, config as never) }, // the host's own guestConfig

@@ -27,7 +27,9 @@ import type { FunctionRunner } from './invocation/function-runner.js';
 import {
   type AccountOptions,
   type AccountUpdate,
+  type AssetsLoadOptions,
   checkAccountUpdate,
+  isAssetsLoad,
   type LoadOptions,
   type ResolvedLoadOptions,
   resolveLoadOptions,
@@ -81,6 +83,8 @@ export class Account {
     host.loaders.start = (parts, onGone) => startLoaded(host, loading, parts, onGone);
   }
 
+  /** Loads static files as a function without a script: `account.load({ assets: 'dist' })`. Rejects like the other form. */
+  load(options: AssetsLoadOptions): Promise<EdgeFunction>;
   /**
    * Loads a function, or a new version of one. The old version serves until the new one is ready, and finishes the requests that it has begun. Existing
    * handles, and listeners made with them, serve the new version: the result is the same object as before. When several calls for one name are made at once,
@@ -88,13 +92,19 @@ export class Account {
    * Rejects with TypeError for a wrong option and EdgeError for an error in the script: EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_THREW, EDGE_SCRIPT_IMPORT,
    * EDGE_SCRIPT_NO_HANDLER, EDGE_STARTUP_LIMIT; EDGE_LIMIT_EXCEEDED for what the account may not have; and for routes with the host names of others,
    * EDGE_NAME_TAKEN and EDGE_NAME_DENIED, and with a route of another function EDGE_ROUTE_TAKEN; nothing has changed then.
+   *
+   * Without a source, the option `assets` names the static files that are all there is of the function.
    */
-  load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
-    return this.deploy('owner', source, options);
+  load(source: ScriptSource | undefined, options?: LoadOptions): Promise<EdgeFunction>;
+  load(source: ScriptSource | AssetsLoadOptions | undefined, options?: LoadOptions): Promise<EdgeFunction> {
+    return isAssetsLoad(source) && options === undefined
+      ? this.deploy('owner', undefined, source)
+      : // Anything else that is not a source is refused there.
+        this.deploy('owner', source as ScriptSource | undefined, options);
   }
 
   /** Parses a script and runs its global scope as load() would, without letting it serve. Rejects like {@link load}. */
-  check(source: ScriptSource, options?: LoadOptions): Promise<{ readonly startupTimeMs: number }> {
+  check(source: ScriptSource | undefined, options?: LoadOptions): Promise<{ readonly startupTimeMs: number }> {
     return this.tryOut('owner', source, options);
   }
 
@@ -104,7 +114,7 @@ export class Account {
    */
   async deploy(
     author: LimitsAuthor,
-    source: ScriptSource,
+    source: ScriptSource | undefined,
     options?: LoadOptions,
     turn = this.#loads.next(),
   ): Promise<EdgeFunction> {
@@ -114,7 +124,7 @@ export class Account {
   async #deploy(
     turn: LoadTurn,
     author: LimitsAuthor,
-    source: ScriptSource,
+    source: ScriptSource | undefined,
     options: LoadOptions | undefined,
   ): Promise<EdgeFunction> {
     const limits = this.#limits;
@@ -146,7 +156,7 @@ export class Account {
    * The same as {@link check}, with limits by another hand than the application's.
    * @internal
    */
-  async tryOut(author: LimitsAuthor, source: ScriptSource, options?: LoadOptions): Promise<{ startupTimeMs: number }> {
+  async tryOut(author: LimitsAuthor, source: ScriptSource | undefined, options?: LoadOptions): Promise<{ startupTimeMs: number }> {
     const { runner } = await this.#start(author, source, options);
     runner.retire();
     return { startupTimeMs: runner.startupTimeMs };
@@ -382,7 +392,7 @@ export class Account {
   /** @param turn of load(); undefined for what will not serve */
   async #start(
     author: LimitsAuthor,
-    source: ScriptSource,
+    source: ScriptSource | undefined,
     options: LoadOptions | undefined,
     turn?: LoadTurn,
   ): Promise<StartedFunction> {

@@ -22,7 +22,7 @@ import type { NodeListener } from './ingress/listener.js';
 import type { HostListenerOptions } from './listener-options.js';
 import type { HostManagement, HostManagementOptions } from './management-endpoint.js';
 import type { EdgeHostOptions } from './options/host-options.js';
-import type { AccountOptions, LoadOptions } from './options/options.js';
+import type { AccountOptions, AssetsLoadOptions, LoadOptions } from './options/options.js';
 import type { AccountRemoval, AccountRemovalOptions } from './options/removal-options.js';
 import type { HostS3Options } from './options/s3-options.js';
 import type { HostS3 } from './s3-endpoint.js';
@@ -83,9 +83,13 @@ export class EdgeHost extends EventEmitter<HostEvents> {
     defineClients(this, rows, (row, config) => this.account(DEFAULT_ACCOUNT).client(row, config));
   }
 
+  /** Loads static files as a function without a script, into the default account. See {@link Account.load}. */
+  load(options: AssetsLoadOptions): Promise<EdgeFunction>;
   /** Loads a function into the default account. See {@link Account.load}. */
-  async load(source: ScriptSource, options?: LoadOptions): Promise<EdgeFunction> {
-    return await this.account(DEFAULT_ACCOUNT).load(source, options);
+  load(source: ScriptSource | undefined, options?: LoadOptions): Promise<EdgeFunction>;
+  async load(source: ScriptSource | AssetsLoadOptions | undefined, options?: LoadOptions): Promise<EdgeFunction> {
+    // The account tells the two apart.
+    return await this.account(DEFAULT_ACCOUNT).load(source as ScriptSource | undefined, options);
   }
 
   /** Loads a function from its configuration file into the default account. See {@link Account.loadFile}. */

@@ -75,6 +75,11 @@ export const EDGE_ERRORS = {
     text: 'the function is no longer loaded',
     remedy: 'Load the function again by its name, or stop using its handle.',
   },
+  EDGE_ASSETS_CHANGED: {
+    status: 500,
+    text: 'a static file has changed since its function was loaded',
+    remedy: 'Load the function again after its files have changed. `edgehost dev` does so by itself.',
+  },
   EDGE_CALLBACK_TIMEOUT: {
     status: 504,
     text: 'the application did not answer the function in time',

@@ -55,6 +55,10 @@ export interface LimitOverrides {
   readonly webSocketMessageBytes?: number;
   /** The source of a function with all of its modules, after gzip. `EDGE_SCRIPT_TOO_LARGE`. */
   readonly scriptBytes?: number;
+  /** Files in the folder of a function's assets. `EDGE_LIMIT_EXCEEDED`. */
+  readonly assetFiles?: number;
+  /** One of these files. `EDGE_LIMIT_EXCEEDED`. */
+  readonly assetFileBytes?: number;
   /** Variables and secrets of one function. `EDGE_LIMIT_EXCEEDED`. */
   readonly envVars?: number;
   /** One variable or secret. `EDGE_LIMIT_EXCEEDED`. */

@@ -3,12 +3,16 @@
  * the limit, both values and the option. At 80 % the invocation's event carries a warning, and not before.
  */
 import { once } from 'node:events';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
 import type { AbuseEvent, EdgeFunction, EdgeHost, InvocationEvent, LoadOptions } from '../../src/index.js';
 import { LIMIT_NAMES, LIMITS, type LimitName } from '../../src/quotas/limits.js';
+import { assetFolder } from '../host/assets/asset-folder.js';
 import { handler, newHost } from '../host/new-host.js';
 import { listen } from '../servers.js';
 
+/** Folders are removed when all tests of the file are over. */
+const ENDING = { teardown: (end: () => void) => void process.once('exit', end) };
 const LEVELS = ['host', 'account', 'function'] as const;
 type Level = (typeof LEVELS)[number];
 
@@ -177,6 +181,19 @@ const PROBES: Readonly<Record<Exclude<LimitName, keyof typeof ELSEWHERE>, Probe>
     figure: 2000,
     isExact: false,
     use: (rig, used) => rig.load(used > 0 ? `${OK}// ${list(4000, n => Math.sin(n)).join()}` : OK),
+  },
+  assetFiles: {
+    figure: 2,
+    use: async (rig, used) => {
+      const files = Object.fromEntries(list(used, n => [`${n}.txt`, 'x']));
+      await rig.load(OK, { assets: assetFolder(ENDING, files) });
+    },
+  },
+  assetFileBytes: {
+    figure: 10,
+    use: async (rig, used) => {
+      await rig.load(OK, { assets: assetFolder(ENDING, { 'a.txt': text(used) }) });
+    },
   },
   envVars: { figure: 2, use: (rig, used) => rig.load(OK, { vars: variables(used) }) },
   envVarBytes: { figure: 10, use: (rig, used) => rig.load(OK, { vars: { V: text(used) } }) },

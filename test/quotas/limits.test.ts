@@ -24,6 +24,8 @@ const BY_PLAN: Readonly<Record<string, readonly [number, number, number, number]
   envVars: [64, 128, 128, 128],
   envVarBytes: [5120, 5120, 5120, 5120],
   scriptBytes: [MB, 10 * MB, 10 * MB, 10 * MB],
+  assetFiles: [20_000, 20_000, 20_000, 20_000],
+  assetFileBytes: [25 * MB, 25 * MB, 25 * MB, 25 * MB],
   startupMs: [400, 400, 400, 400],
   functions: [100, 500, 500, 500],
   cronTriggers: [5, 250, 250, 250],

@@ -157,7 +157,7 @@ function namesOf(options: LoadOptions): readonly string[] {
 
 function digestOf({ source }: ReadFunction, options: LoadOptions): string {
   const hash = createHash('sha256').update(JSON.stringify(options));
-  const modules = typeof source === 'string' ? { '': source } : source.modules;
+  const modules = typeof source === 'string' ? { '': source } : (source?.modules ?? {});
   for (const [name, module] of Object.entries(modules)) {
     const content = typeof module === 'string' || module instanceof Uint8Array ? module : module.source;
     hash.update(`\0${name}\0${content.length}\0`).update(content);

@@ -12,7 +12,8 @@ import type { FunctionPlace } from './find-functions.js';
 import { filesBelow, isBelow } from './folder-files.js';
 
 export interface ReadFunction {
-  readonly source: ScriptSource;
+  /** Undefined for static files alone. */
+  readonly source: ScriptSource | undefined;
   readonly options: LoadOptions & { readonly name: string };
   /** Remarks on the configuration, and warnings of the bundler. */
   readonly warnings: readonly string[];

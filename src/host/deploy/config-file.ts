@@ -5,6 +5,7 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { REGISTRY } from '../../bindings/registry.js';
+import { assetsOf } from '../../config-schema/asset-shapes.js';
 import type { BindingShape } from '../../config-schema/binding-shapes.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { LoadOptions } from '../options/options.js';
@@ -44,18 +45,24 @@ export async function readFunctionFile(
   const table = reader.check(fileSchema(rows));
   if (reading.environment !== undefined && reading.environment !== '')
     throw reader.error([], `The environment is "${reading.environment}", and ${CONFIG_NAME} has no environments`);
-  const options = optionsOf(reader, table, rows);
   const root = dirname(resolve(file));
-  const source = await mainModule({
-    files: { root, main: resolve(root, table.main), rules: rulesOfFile(table) },
-    written: table.main,
-    collect: reading.collect,
-    error: message => reader.error(['main'], message),
-  });
+  const options = optionsOf(reader, table, rows, root);
+  const { main } = table;
+  if (main === undefined && table.assets === undefined)
+    throw reader.error([], 'main is missing: write the path of the main module, or [assets] for static files alone');
+  const source =
+    main === undefined
+      ? undefined
+      : await mainModule({
+          files: { root, main: resolve(root, main), rules: rulesOfFile(table) },
+          written: main,
+          collect: reading.collect,
+          error: message => reader.error(['main'], message),
+        });
   return { source, options, notes: [], inputs: [resolve(file)], migrations: [], requiredSecrets: [] };
 }
 
-function optionsOf(reader: ConfigReader, table: FileTable, rows: readonly BindingShape[]): LoadOptions {
+function optionsOf(reader: ConfigReader, table: FileTable, rows: readonly BindingShape[], root: string): LoadOptions {
   if (table.route !== undefined && table.routes !== undefined) {
     throw reader.error(['route'], 'route and routes are both given; name every route in routes');
   }
@@ -70,6 +77,7 @@ function optionsOf(reader: ConfigReader, table: FileTable, rows: readonly Bindin
     crons: cronsOfFile(table),
     ...(table.tail_consumers !== undefined && { tails: table.tail_consumers.map(({ service }) => service) }),
     ...(table.callers !== undefined && { callers: table.callers }),
+    ...(table.assets !== undefined && { assets: assetsOf(table.assets, root) }),
     ...(table.egress !== undefined && { egress: table.egress }),
     ...(table.queues?.consumers !== undefined && { consumers: consumersOfFile(table) }),
     limits: limitsOfFile(table),

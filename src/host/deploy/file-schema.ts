@@ -3,6 +3,7 @@
  * array; and the main module with the rules for modules.
  */
 
+import { WRITTEN_ASSETS } from '../../config-schema/asset-shapes.js';
 import { type BindingShape, bindingTable, bindingTables, configOfTable } from '../../config-schema/binding-shapes.js';
 import {
   consumerOf,
@@ -60,7 +61,7 @@ const LIMIT_OF_KEY = new Map(LIMIT_NAMES.map(name => [snakeCase(name), name]));
 
 const FIELDS = {
   name: NAME,
-  main: text({ minLength: 1 }),
+  'main?': text({ minLength: 1 }),
   'compatibility_date?': COMPATIBILITY_DATE,
   'compatibility_flags?': COMPATIBILITY_FLAGS,
   'route?': FILE_ROUTE,
@@ -71,6 +72,7 @@ const FIELDS = {
   'tail_consumers?': TAIL_CONSUMERS,
   'rules?': list(RULE),
   'callers?': list(NAME),
+  'assets?': WRITTEN_ASSETS,
   // Without secrets: a file is no place for their values.
   'egress?': object({ hosts: EGRESS_HOSTS }),
   'queues?': object({ 'consumers?': WRITTEN_CONSUMERS }),

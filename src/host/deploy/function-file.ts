@@ -5,7 +5,8 @@ import type { ScriptSource } from './deployment.js';
 
 /** A function that was read, ready for load(). */
 export interface FunctionFile {
-  readonly source: ScriptSource;
+  /** Undefined for static files alone. */
+  readonly source: ScriptSource | undefined;
   readonly options: LoadOptions;
   /** Remarks for people: keys without an effect, services that do not exist here. */
   readonly notes: readonly string[];

@@ -1,5 +1,6 @@
 /** Compiles a deployment and starts it in an isolate, up to where it could serve: what load() and check() have in common. */
 
+import { createHash } from 'node:crypto';
 import type { CompiledRules } from '../../bindings/egress/rules/compiled-rules.js';
 import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import { queueBinding } from '../../bindings/queue/queue-binding.js';
@@ -12,6 +13,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AccountHost } from '../account-host.js';
 import type { AccountLimits, LimitsAuthor } from '../account-limits.js';
+import type { AssetSite } from '../assets/asset-site.js';
 import type { AccountCells } from '../cells/account-cells.js';
 import { checkHandlers, checkWeekdays } from '../deploy/check-handlers.js';
 import { readDeployment, type ScriptSource } from '../deploy/deployment.js';
@@ -22,6 +24,7 @@ import { functionContext, type LoadedParts } from '../invocation/function-contex
 import { FunctionRunner } from '../invocation/function-runner.js';
 import { FunctionStats } from '../invocation/function-stats.js';
 import type { ResolvedLoadOptions } from '../options/options.js';
+import { fetchAsset } from '../rpc/asset-fetch.js';
 import type { LoadedFunctions, StartedFunction } from './loaded-functions.js';
 
 /** The parts of an account that one of its functions starts with. */
@@ -45,12 +48,13 @@ export async function startFunction(
   host: AccountHost,
   account: StartingAccount,
   author: LimitsAuthor,
-  source: ScriptSource,
+  source: ScriptSource | undefined,
   options: ResolvedLoadOptions,
 ): Promise<StartedFunction> {
   await host.namesKnown();
   account.functions.checkNames(options);
-  const deployment = readDeployment(source, options.name);
+  checkAssets(options, source !== undefined);
+  const deployment = readDeployment(source ?? (options.assets && NO_SCRIPT), options.name);
   const limits = account.limits.of(options, author, message =>
     host.warn(new EdgeError('EDGE_CONFIG_INVALID', message)),
   );
@@ -67,8 +71,9 @@ export async function startFunction(
   account.functions.checkCounts(options, limits);
   checkMemory(account, options.name, limits);
   const modules = await scanModules(deployment, host.share);
+  const site = await openAssets(host, account, options, limits, source !== undefined);
   const stats = new FunctionStats();
-  const { version } = deployment;
+  const version = versionOf(deployment.version, site);
   const parts = { account: account.id, check: account.check, options, version, stats };
   const body = new KeptBody(deployment.body, host.share);
   const runnerWith = (own: ResolvedLimits): FunctionRunner => {
@@ -78,7 +83,17 @@ export async function startFunction(
     const egress = loaded === undefined ? rulesOf(account, options) : loaded.egress;
     const self = (): FunctionRunner => made;
     const made: FunctionRunner = new FunctionRunner({
-      context: functionContext(host, { ...parts, limits: own, egress, cpuTokens, coldStarts, self, loaded }),
+      context: functionContext(host, {
+        ...parts,
+        limits: own,
+        egress,
+        cpuTokens,
+        coldStarts,
+        self,
+        loaded,
+        fetchAsset: site && (call => fetchAsset(site, own, call)),
+      }),
+      assets: site,
       body,
       head: () => ({
         ...loaded?.head,
@@ -103,7 +118,14 @@ export async function startFunction(
     });
     return made;
   };
-  const runner = runnerWith(limits);
+  let runner: FunctionRunner;
+  try {
+    runner = runnerWith(limits);
+  } catch (error) {
+    site?.release();
+    throw error;
+  }
+  if (site !== undefined) releaseWithLast(runner, site);
   try {
     checkWeekdays(`load function "${options.name}"`, options.crons, options.compatibilityFlags);
     if (options.crons.length > 0) await host.crons.prepare();
@@ -121,7 +143,8 @@ export async function startFunction(
     if (Number.isFinite(limits.requestsPerDay) || Number.isFinite(limits.requestsPerMinute))
       await host.admission.attach(account.id);
     await account.mayStart(options.name, runner);
-    await runner.load();
+    if (source === undefined) runner.standIn();
+    else await runner.load();
     checkHandlers(`load function "${options.name}"`, runner.handlers, options);
   } catch (error) {
     runner.retire();
@@ -136,6 +159,59 @@ function rulesOf({ id, egress }: StartingAccount, options: ResolvedLoadOptions):
     { rules: options.egress, owner: `function "${options.name}"` },
     namesIn(options),
   );
+}
+
+/** Answers what reaches no file: requests for WebSockets, and events. */
+const NO_SCRIPT = 'export default { fetch() { return new Response(null, { status: 404 }); } };';
+
+/** @throws TypeError for what only a script could use */
+function checkAssets({ name, assets }: ResolvedLoadOptions, hasScript: boolean): void {
+  if (hasScript || assets === undefined) return;
+  const { binding, runWorkerFirst } = assets;
+  if (binding !== undefined)
+    throw new TypeError(
+      `Option assets.binding of function "${name}" is ${JSON.stringify(binding)}, and the function has no script that could use it`,
+    );
+  if (runWorkerFirst !== undefined && runWorkerFirst !== false)
+    throw new TypeError(
+      `Option assets.runWorkerFirst of function "${name}" is ${JSON.stringify(runWorkerFirst)}, and the function has no script that could run`,
+    );
+}
+
+/** The static files, and what is needed to serve them: a function without any does not even load the code. */
+async function openAssets(
+  host: AccountHost,
+  account: StartingAccount,
+  { name, assets, compatibilityDate: date, compatibilityFlags: flags }: ResolvedLoadOptions,
+  limits: ResolvedLimits,
+  hasScript: boolean,
+): Promise<AssetSite | undefined> {
+  if (assets === undefined) return undefined;
+  const { openSite } = await import('../assets/open-site.js');
+  return openSite({
+    assets,
+    name,
+    hasScript,
+    share: host.share,
+    limits,
+    compatibility: { date, flags },
+    previous: account.functions.runnerOf(name)?.assets,
+    warn: error => host.warn(error),
+  });
+}
+
+/** The index is held as long as a runner of the version serves: another runner of it, with other limits, may follow. */
+function releaseWithLast(runner: FunctionRunner, site: AssetSite): void {
+  runner.whenRetired(successor => {
+    if (successor instanceof EdgeError || successor.assets !== site) site.release();
+    else releaseWithLast(successor, site);
+  });
+}
+
+function versionOf(version: string, site: AssetSite | undefined): string {
+  if (site === undefined) return version;
+  const hash = createHash('sha256').update(`${version}\n${site.digest}`);
+  return hash.digest('hex').slice(0, version.length);
 }
 
 /** The names in the environment besides the secrets of the option `egress`. */

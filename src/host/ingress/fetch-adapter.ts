@@ -8,6 +8,7 @@ import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import type { AdmissionDecision, RouteMode } from '../../quotas/requests/admission.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/requests/request-checks.js';
+import { assetRequest } from '../assets/serve/asset-answer.js';
 import type { SleepingSocket } from '../hibernation/hibernatable-socket.js';
 import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { InvocationTarget } from '../invocation/function-runner.js';
@@ -15,6 +16,7 @@ import type { Invocation } from '../invocation/invocation.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
 import { FetchStart, UpgradeStart } from '../invocation/invocation-start.js';
 import type { ResponseSink } from '../invocation/response-sink.js';
+import { assetResponse } from './assets/asset-response.js';
 import { BufferedResponse } from './buffered-response.js';
 import type { FetchInput } from './fetch-input.js';
 import { isNullBodyStatus, pairsOf, parseResponseHead } from './http-head.js';
@@ -41,6 +43,11 @@ export function fetchThrough(
   try {
     const { contentLength } = checkRequestHead(input, runner.context.limits);
     const start = { contentLength, timeoutMs };
+    const { assets } = runner;
+    if (assets !== undefined && !isUpgradeInput(input)) {
+      const answer = assets.route(assetRequest(input.method, input.url, input.headers));
+      if (answer !== undefined) return assetResponse(runner.context, assets, answer, input);
+    }
     const decision = runner.context.admit(mode, undefined);
     if ('then' in decision) return decision.then(known => run(runner, input, mode, known, start));
     return run(runner, input, mode, decision, start);

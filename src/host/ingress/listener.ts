@@ -14,6 +14,8 @@ import { endsWithHead, fieldsOf, isClosed } from '../../quotas/requests/both-pro
 import { closeWithConnection } from '../../quotas/requests/pipelined-responses.js';
 import { BodyCounter, checkRequestHead } from '../../quotas/requests/request-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
+import type { AssetSite } from '../assets/asset-site.js';
+import { sendAsset } from './assets/send-asset.js';
 import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
@@ -155,7 +157,9 @@ class RequestListener {
       const peer = request.socket.remoteAddress;
       const address = clientAddress(request, this.#trustProxy, peer);
       const codings = this.#codingsFor(host, path);
-      this.#admit({ request, response, next, connection, runner, mode, url, codings, peer, address });
+      const routed = { request, response, next, connection, runner, mode, url, codings, peer, address };
+      if (runner.assets !== undefined && connection === undefined && this.#sendAsset(runner.assets, routed)) return;
+      this.#admit(routed);
     } catch (error) {
       this.#refuse(request, response, error);
     }
@@ -200,6 +204,17 @@ class RequestListener {
       this.#isProxyWarned = comesOverUnknownProxy(request);
       if (this.#isProxyWarned) this.#onWarning(unknownProxy(request));
     }
+  }
+
+  /** Whether the static files of the function have answered. */
+  #sendAsset(site: AssetSite, { request, response, next, runner, url, codings, address }: RoutedRequest): boolean {
+    const { context } = runner;
+    const answer = site.route({ method: request.method ?? 'GET', url, headers: request.headers });
+    if (answer === undefined) return false;
+    const flood = address === undefined ? undefined : context.admitAsset?.(address);
+    if (flood === undefined) sendAsset({ request, response, next, codings, context }, site, answer);
+    else sendError(request, response, refusalOf(context, 'fail-closed', flood), flood.retryAfterMs);
+    return true;
   }
 
   #codingsFor(host: string, path: string): readonly Coding[] {

@@ -47,6 +47,8 @@ export interface FunctionParts {
   readonly self: () => FunctionRunner;
   /** Set when another function has loaded it. */
   readonly loaded?: LoadedParts | undefined;
+  /** Answers requests of the function for its own static files. */
+  readonly fetchAsset: FunctionContext['fetchAsset'];
 }
 
 export function functionContext(host: AccountHost, parts: FunctionParts): InvocationContext {
@@ -75,6 +77,7 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
       objectSockets: host.objectSockets(account, options.name),
       callOwn: host.callOwn(self),
       callLoader: loaderOf(host, parts),
+      fetchAsset: parts.fetchAsset,
     },
     options.bindings.filter(({ row }) => host.bindings.isHere(row)),
   );
@@ -109,6 +112,10 @@ export function functionContext(host: AccountHost, parts: FunctionParts): Invoca
     emitLog: event => host.emitLog(event),
     tails: host.tails.of(options.tails, loaded?.tails),
     connectionSlotRelease: host.connectionSlotRelease,
+    admitAsset: address =>
+      limits.addressRequestsPerSecond === Number.POSITIVE_INFINITY
+        ? undefined
+        : host.admission.checkAddress(account, limits, address),
     admit: (mode, address) => host.admission.check({ account, limits, mode, address }),
     onFronted: (answer, bytes) => usage?.addFronted(answer, bytes),
     onFrontedBytes: bytes => usage?.addFrontedBytes(bytes),

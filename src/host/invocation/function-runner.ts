@@ -9,6 +9,7 @@ import { EdgeError, errorCode } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { limitError } from '../../quotas/limit-error.js';
 import { MAX_TIMER_MS } from '../../quotas/max-timer.js';
+import type { AssetSite } from '../assets/asset-site.js';
 import type { KeptBody } from '../deploy/kept-body.js';
 import { beginTrace } from '../telemetry/tracing.js';
 import { timeoutError } from './failures/handler-errors.js';
@@ -22,10 +23,15 @@ import type { ResponseSink } from './response-sink.js';
 import { reportUnstarted } from './unstarted-invocation.js';
 
 /** The target of an invocation: a function, or one of its stateful objects. */
-export type InvocationTarget = Pick<FunctionRunner, 'context' | 'run' | 'runNow'>;
+export type InvocationTarget = Pick<FunctionRunner, 'context' | 'run' | 'runNow'> & {
+  /** Static files that answer before the function. */
+  readonly assets?: AssetSite | undefined;
+};
 
 export interface RunnerOptions {
   readonly context: InvocationContext;
+  /** Static files that answer before the function. @default none */
+  readonly assets?: AssetSite | undefined;
   readonly body: KeptBody;
   /** Made at each load, with the CPU balance of that moment. */
   readonly head: () => LoadHead;
@@ -52,6 +58,7 @@ let serial = 0;
 
 export class FunctionRunner implements Replacements {
   readonly context: InvocationContext;
+  readonly assets: AssetSite | undefined;
   readonly #options: RunnerOptions;
   /** The key of this deployment in the cache of isolates. A new version of the function is another entry. */
   readonly #key: string;
@@ -68,6 +75,7 @@ export class FunctionRunner implements Replacements {
 
   constructor(options: RunnerOptions) {
     this.context = options.context;
+    this.assets = options.assets;
     this.#options = options;
     this.#key = `${cachePrefix(options.context.account)}${++serial}`;
   }
@@ -75,6 +83,11 @@ export class FunctionRunner implements Replacements {
   /** Loads the function for the first time. Rejects with the EdgeError of the function's defect. */
   async load(): Promise<void> {
     await this.#isolate();
+  }
+
+  /** For a function without a script, whose requests its static files answer. */
+  standIn(): void {
+    this.handlers = ['fetch'];
   }
 
   /** For a function that was loaded before, under other limits: it is loaded again with its next invocation. */
@@ -184,6 +197,7 @@ export class FunctionRunner implements Replacements {
     const { acquire, head } = this.#options;
     return new FunctionRunner({
       ...this.#options,
+      assets: undefined,
       head: () => ({ ...head(), ...more }),
       acquire: (signal, isNew) => prepare(() => acquire(signal, isNew)),
     });

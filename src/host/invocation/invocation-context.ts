@@ -4,7 +4,7 @@ import type { FunctionServices } from '../../backend/calls/answer-call.js';
 import type { GivenBodies } from '../../bindings/bodies/given-bodies.js';
 import type { ConnectionSlotRelease } from '../../quotas/connection-limiter.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
-import type { AdmissionDecision, RouteMode } from '../../quotas/requests/admission.js';
+import type { AdmissionDecision, Refusal, RouteMode } from '../../quotas/requests/admission.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { FrontAnswer, InvocationUsage } from '../../usage/function-usage.js';
 import type { RemoteFunction } from '../backend/remote-function.js';
@@ -41,6 +41,8 @@ export interface InvocationContext {
   readonly connectionSlotRelease: ConnectionSlotRelease;
   /** Whether a request may come in, by the rates of the account and the client's address. Counts it when it may. */
   admit(mode: RouteMode, address: string | undefined): AdmissionDecision | Promise<AdmissionDecision>;
+  /** Judges a request that runs no function, by the client's address. @default it is never refused */
+  admitAsset?(address: string): Refusal | undefined;
   /** Requests of the account this minute and today; counted only where there is a rate. */
   requests(): { readonly requestsPerMinute: number; readonly requestsPerDay: number };
   /** The front cache's answer to a request, and the bytes that it has sent already. */

@@ -1,5 +1,7 @@
 /** The options of `account()` and `load()`: their schemas, and the one place where their defaults stand. */
 
+import { resolve } from 'node:path';
+import type { AssetsOptions } from '../../bindings/assets/asset-options.js';
 import type { NamedBinding } from '../../bindings/binding.js';
 import type { EgressRules } from '../../bindings/egress/rules/egress-rules.js';
 import { type BindingOptions, REGISTRY } from '../../bindings/registry.js';
@@ -44,6 +46,7 @@ import { checkBindingNames } from '../../quotas/deployment-checks.js';
 import { LIMIT_OVERRIDES } from '../../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../../quotas/limits.js';
 import type { LimitOverrides } from '../../quotas/resolve-limits.js';
+import { isObject } from '../../quotas/schema/describe.js';
 import { complaintAbout } from '../../quotas/schema/check.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
 import { sentence } from '../../quotas/schema/complaint.js';
@@ -163,6 +166,14 @@ export interface LoadOptions extends BindingOptions {
   readonly egress?: EgressRules;
 }
 
+/** The options of a function that is static files alone. */
+export type AssetsLoadOptions = LoadOptions & Required<Pick<LoadOptions, 'assets'>>;
+
+/** Whether the first argument of load() is options of static files, and no source. */
+export function isAssetsLoad(given: unknown): given is AssetsLoadOptions {
+  return isObject(given) && 'assets' in given && !('main' in given) && !('modules' in given);
+}
+
 const UPDATE_FIELDS: FieldsOf<AccountUpdate> = {
   'plan?': choice(PLANS),
   'zonePlan?': choice(ZONE_PLANS),
@@ -254,6 +265,8 @@ export type ResolvedLoadOptions = Readonly<
   readonly consumers: readonly ResolvedConsumer[];
   readonly usageModel: Plan | undefined;
   readonly egress: EgressRules | undefined;
+  /** With an absolute path. */
+  readonly assets: AssetsOptions | undefined;
 };
 
 export function resolveLoadOptions(
@@ -297,7 +310,14 @@ export function resolveLoadOptions(
     usageModel: options.usageModel,
     limits: options.limits ?? {},
     egress: structuredClone(options.egress),
+    assets: resolveAssets(options.assets),
   });
+}
+
+function resolveAssets(given: LoadOptions['assets']): AssetsOptions | undefined {
+  if (given === undefined) return undefined;
+  const { directory, ...rest } = typeof given === 'string' ? { directory: given } : given;
+  return structuredClone({ ...rest, directory: resolve(directory) });
 }
 
 function resolveRoute(given: string | RouteOptions): Required<RouteOptions> {

@@ -11,6 +11,7 @@ import { asciiJson } from '../../protocol/ascii-json.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { FunctionRunner, InvocationTarget } from '../invocation/function-runner.js';
+import { routeToAsset } from './asset-fetch.js';
 import { type CallRules, FUNCTION_RULES } from './call-rules.js';
 import type { CalleeAnswer } from './call-sink.js';
 import { type CallingOrigin, isCallingOrigin } from './calling-origin.js';
@@ -49,9 +50,12 @@ export async function fetchFrom(
   const { limits } = runner.context;
   const calls = next(origin.calls);
   // Heads are Latin-1.
+  const site = entrypoint === '' || entrypoint === 'default' ? runner.assets : undefined;
   const lead = `${entrypoint}${props === undefined ? '{}' : asciiJson(props)}`;
   try {
-    return await serviceFetch(call, lead, limits, (head, body) => {
+    return await serviceFetch(call, lead, limits, (head, body, hop) => {
+      const asset = site === undefined ? undefined : routeToAsset(site, hop);
+      if (asset !== undefined) return asset;
       const isUpgrade = isUpgradeHead(call.args) && body !== null && !(body instanceof Uint8Array);
       const start = StartOfCall.fetch(head, calls, origin.chain);
       start.props = props ?? NO_PROPS;

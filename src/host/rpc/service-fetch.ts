@@ -12,8 +12,8 @@ import { headOfRaw, parseResponseHead, type ResponseHead } from '../ingress/http
 import type { CalleeAnswer } from './call-sink.js';
 import { isCallingOrigin } from './calling-origin.js';
 
-/** Sends one request to the function: its head, as an isolate takes it, and its body. */
-export type SendHop = (head: string, body: ServiceBody | null) => Promise<CalleeAnswer>;
+/** Sends one request to the function: its head, as an isolate takes it, and its body; and the request that both were made from. */
+export type SendHop = (head: string, body: ServiceBody | null, hop: Hop) => Promise<CalleeAnswer>;
 
 /**
  * Redirects are followed to the same function, whatever host they name.
@@ -33,7 +33,7 @@ export async function serviceFetch(
   let hop: Hop = { ...head, headers: isUpgrade ? [...head.headers, 'upgrade', 'websocket'] : head.headers, body };
   for (let count = 0; ; count++) {
     if (count > 0) work.countRedirect(count);
-    const answer = await send(headOf(hop, lead, limits), hop.body);
+    const answer = await send(headOf(hop, lead, limits), hop.body, hop);
     const parsed = parse(answer.head);
     const next = follow(redirect, hop, answer.status, parsed);
     if (answer.socket !== undefined) {

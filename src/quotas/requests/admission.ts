@@ -107,9 +107,8 @@ export class Admission {
   check(request: AdmissionRequest): AdmissionDecision | Promise<AdmissionDecision> {
     const { account, limits, address } = request;
     if (address !== undefined && limits.addressRequestsPerSecond !== Number.POSITIVE_INFINITY) {
-      const now = this.#now();
-      const actual = this.#guard.count(account, address, limits.addressRequestsPerSecond, now);
-      if (actual > 0) return refusal('addressRequestsPerSecond', actual, limits, 1000 - (now % 1000));
+      const flood = this.checkAddress(account, limits, address);
+      if (flood !== undefined) return flood;
     }
     if (limits.requestsPerMinute === Number.POSITIVE_INFINITY && limits.requestsPerDay === Number.POSITIVE_INFINITY) {
       return ADMIT;
@@ -123,6 +122,13 @@ export class Admission {
     counts.dayRequests++;
     this.#counts.noteChange(account);
     return this.#shared === undefined ? ADMIT : this.#checkShared(request, counts, this.#shared);
+  }
+
+  /** Judges a request by its client's address alone: one that runs no function. */
+  checkAddress(account: string, limits: AdmissionLimits, address: string): Refusal | undefined {
+    const now = this.#now();
+    const actual = this.#guard.count(account, address, limits.addressRequestsPerSecond, now);
+    return actual > 0 ? refusal('addressRequestsPerSecond', actual, limits, 1000 - (now % 1000)) : undefined;
   }
 
   /** Writes the counts. The shared counters are closed by the code that opened them. */

@@ -132,8 +132,8 @@ globs = ["**/*.md"]
     limits: { cpuMs: 50, requestsPerDay: Number.POSITIVE_INFINITY },
   });
   if (typeof source === 'string') return t.fail();
-  t.is(source.main, 'src/index.js');
-  t.deepEqual(Object.keys(source.modules), ['src/index.js', 'src/about.md', 'lib/size.js']);
+  t.is(source?.main, 'src/index.js');
+  t.deepEqual(Object.keys(source?.modules ?? {}), ['src/index.js', 'src/about.md', 'lib/size.js']);
 });
 
 test('readFunctionFile() reads tail_consumers as the tails of the function', async t => {
@@ -373,7 +373,7 @@ test('readFunctionFile() follows import() of a literal and leaves computed and b
     'lazy.js': 'export default 1;\n',
   });
   const { source } = await readFunctionFile(root);
-  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js', 'lazy.js']);
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}), ['index.js', 'lazy.js']);
 });
 
 test('readFunctionFile() follows circular imports once', async t => {
@@ -383,7 +383,7 @@ test('readFunctionFile() follows circular imports once', async t => {
     'a.js': "import './index.js';\nimport './a.js';\n",
   });
   const { source } = await readFunctionFile(root);
-  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js', 'a.js']);
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}), ['index.js', 'a.js']);
 });
 
 test('readFunctionFile() takes along the source maps that its modules name', async t => {
@@ -396,7 +396,7 @@ test('readFunctionFile() takes along the source maps that its modules name', asy
     'unnamed.js.map': '{}',
   });
   const { source } = await readFunctionFile(root);
-  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules).sort(), [
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}).sort(), [
     'index.js',
     'lib/a.js',
     'lib/a.js.map',
@@ -419,7 +419,7 @@ for (const [what, url] of Object.entries({
       'secret.txt': 'secret',
     });
     const { source } = await readFunctionFile(join(root, 'plugin'));
-    t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js']);
+    t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}), ['index.js']);
   });
 }
 
@@ -473,14 +473,14 @@ test('attack: a main file that is a link to elsewhere is refused', async t => {
 test('attack: a module named __proto__ is a module like any other', async t => {
   const root = folder(t, { 'edgehost.toml': HEAD, 'index.js': "import './__proto__';\n", '__proto__.js': HELLO });
   const { source } = await readFunctionFile(root);
-  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js', '__proto__.js']);
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}), ['index.js', '__proto__.js']);
 });
 
 test('attack: nesting that exhausts a parser ends nothing but the load', async t => {
   const deep = `${'('.repeat(200_000)}1${')'.repeat(200_000)}`;
   const root = folder(t, { 'edgehost.toml': `${HEAD}`, 'index.js': `import './a.js';\n${deep}` });
   const { source } = await readFunctionFile(root);
-  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['index.js']);
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}), ['index.js']);
 });
 
 test('attack: a configuration file of nothing but brackets is an error of its own', async t => {

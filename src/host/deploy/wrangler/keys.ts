@@ -92,7 +92,7 @@ export const WRANGLER_KEYS = {
   assets: {
     treatment: 'mapped',
     scope: 'inherited',
-    text: 'reported: serve the files by the application, or from a bucket',
+    text: 'the option `assets`',
   },
   ai: unavailable(
     'call a model by `fetch`, or give the function a [callback](service-bindings.md) of your application',

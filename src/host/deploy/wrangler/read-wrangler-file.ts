@@ -1,5 +1,6 @@
 /** Reads a configuration file of the hosted platform: `wrangler.toml`, `wrangler.json` or `wrangler.jsonc`. */
 import { basename, dirname, join, resolve } from 'node:path';
+import { assetsOf } from '../../../config-schema/asset-shapes.js';
 import type { EdgeError } from '../../../quotas/errors.js';
 import { complaintsAbout } from '../../../quotas/schema/check.js';
 import { dotted } from '../../../quotas/schema/complaint.js';
@@ -55,29 +56,33 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
       build === undefined || reading.build !== undefined ? '' : `; run its build command first: ${build.command}`;
     return reader.error(own.pathOf('main'), `${message}${hint}`);
   };
-  if (table.main === undefined) throw mainError('main is missing, expected the path of the main module');
+  if (table.main === undefined && table.assets === undefined)
+    throw mainError('main is missing, expected the path of the main module, or assets for static files alone');
   const rules = rulesOf(table);
-  const main = resolve(root, table.main);
-  const source = await mainModule({
-    files: {
-      root,
-      main,
-      rules,
-      bundling: bundlingOf(root, table),
-      additional: await additionalModules(root, main, table, rules),
-    },
-    written: table.main,
-    collect: reading.collect,
-    error: mainError,
-  });
-  const { versionBinding } = translation;
+  const main = resolve(root, table.main ?? '');
+  const source =
+    table.main === undefined
+      ? undefined
+      : await mainModule({
+          files: {
+            root,
+            main,
+            rules,
+            bundling: bundlingOf(root, table),
+            additional: await additionalModules(root, main, table, rules),
+          },
+          written: table.main,
+          collect: reading.collect,
+          error: mainError,
+        });
+  const versionBinding = source === undefined ? undefined : translation.versionBinding;
   const vars = {
     ...configured.vars,
-    ...(versionBinding !== undefined && { [versionBinding]: await versionVariable(source, main) }),
+    ...(versionBinding !== undefined && { [versionBinding]: await versionVariable(source ?? '', main) }),
   };
   return {
     source,
-    options: { ...configured, vars },
+    options: { ...configured, vars, ...(table.assets !== undefined && { assets: assetsOf(table.assets, root) }) },
     notes: notes.map(note => `${basename(file)}: ${note}`),
     inputs: [resolve(path), resolve(file), ...(redirect === undefined ? [] : [resolve(redirect)]), ...variableFiles],
     migrations: await migrationsOf(root, translation.migrations),

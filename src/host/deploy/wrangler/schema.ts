@@ -1,5 +1,6 @@
 /** The schemas of the keys of the hosted platform's file that have an effect here. Keys in them that are not listed are reported and left out. */
 import { CONFIGURED_QUEUE } from '../../../bindings/queue/store/stored-queues.js';
+import { WRITTEN_ASSETS } from '../../../config-schema/asset-shapes.js';
 import { WRITTEN_CONSUMER_FIELDS } from '../../../config-schema/consumer-shapes.js';
 import { COMPATIBILITY_DATE, CRON, NAME, ROUTE_PATTERN, VARIABLES } from '../../../config-schema/function-shapes.js';
 import { BINDING_NAME } from '../../../quotas/binding-name.js';
@@ -130,6 +131,7 @@ export const MAPPED_FIELDS = {
       ...REMOTE,
     }),
   ),
+  'assets?': WRITTEN_ASSETS,
   'tail_consumers?': list(object({ service: NAME, 'environment?': text() }), { maxItems: 10 }),
   'hyperdrive?': list(object({ binding: BINDING_NAME, 'id?': text(), 'localConnectionString?': text() })),
   'version_metadata?': object({ binding: BINDING_NAME }),

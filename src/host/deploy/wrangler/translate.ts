@@ -2,13 +2,11 @@
 import { COMPATIBILITY_FLAGS } from '../../../bindings/compatibility-flags.js';
 import { REGISTRY } from '../../../bindings/registry.js';
 import { consumerOf, type QueueConsumerOptions } from '../../../config-schema/consumer-shapes.js';
-import { isBindingName } from '../../../quotas/binding-name.js';
 import type { LimitOverrides } from '../../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../../quotas/schema/complaint.js';
-import { isObject } from '../../../quotas/schema/describe.js';
 import type { LoadOptions, RouteOptions } from '../../options/options.js';
 import type { ConfigReader } from '../reading/config-reader.js';
-import type { EnvironmentTable, Table } from './environment.js';
+import type { EnvironmentTable } from './environment.js';
 import { hyperdriveVariable } from './hyperdrive.js';
 import { bucketName, storeName } from './names.js';
 import type { WranglerTable } from './schema.js';
@@ -32,7 +30,6 @@ export class Translator {
   readonly #pathOf: EnvironmentTable['pathOf'];
   readonly #table: WranglerTable;
   readonly #name: string;
-  readonly #assets: Table;
   readonly #notes: string[] = [];
   /** Where each name of `env` is given. */
   readonly #names = new Map<string, string>();
@@ -46,7 +43,6 @@ export class Translator {
     // Checked by WRANGLER_SCHEMA, except for keys that it does not know.
     this.#table = table as WranglerTable;
     this.#name = name;
-    this.#assets = table;
     const { bindings, notes } = unavailableIn(table);
     for (const [binding, text] of Object.entries(bindings)) this.#unavailable[binding] = text;
     this.#notes.push(...notes);
@@ -114,7 +110,8 @@ export class Translator {
       ...this.#loaders(),
     };
     this.#addHyperdrive();
-    this.#withoutAssets();
+    const { binding: assetsBinding } = table.assets ?? {};
+    if (assetsBinding !== undefined) this.#claim(assetsBinding, ['assets', 'binding']);
     const versionBinding = table.version_metadata?.binding;
     if (versionBinding !== undefined) this.#claim(versionBinding, ['version_metadata', 'binding']);
     for (const name of Object.keys(this.#unavailable)) this.#claim(name, []);
@@ -176,16 +173,6 @@ export class Translator {
       }
       this.#vars[binding] = variable;
     }
-  }
-
-  #withoutAssets(): void {
-    const { assets } = this.#assets;
-    if (!isObject(assets)) return;
-    const advice = 'serve the files by the application, or from a bucket';
-    const { binding } = assets;
-    if (typeof binding === 'string' && isBindingName(binding))
-      this.#unavailable[binding] = unavailableText(binding, 'assets', advice);
-    this.#notes.push(`"assets" is not available here: ${advice}`);
   }
 
   /** @throws EdgeError when two bindings or variables have the name */
