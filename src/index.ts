@@ -86,7 +86,13 @@ export type {
 export type { HostManagement, HostManagementOptions } from './host/management-endpoint.js';
 export type { ApplicationObjects, ObjectHandle } from './host/objects/application-objects.js';
 export type { EdgeHostOptions, EgressOptions } from './host/options/host-options.js';
-export type { AccountOptions, AccountUpdate, AssetsLoadOptions, LoadOptions, RouteOptions } from './host/options/options.js';
+export type {
+  AccountOptions,
+  AccountUpdate,
+  AssetsLoadOptions,
+  LoadOptions,
+  RouteOptions,
+} from './host/options/options.js';
 export type { AccountRemoval, AccountRemovalOptions } from './host/options/removal-options.js';
 export type { HostS3Credential, HostS3Options } from './host/options/s3-options.js';
 export {

@@ -2,9 +2,9 @@
 
 import { MAX_CALL_HEAD_BYTES } from '../quotas/service-calls.js';
 import type { StorageOwner } from '../storage/storage-owner.js';
-import type { BindingDefinition, ImplicitBinding, NamedBinding } from './binding.js';
 import type { AssetsOptions } from './assets/asset-options.js';
 import { assetsBinding } from './assets/assets-binding.js';
+import type { BindingDefinition, ImplicitBinding, NamedBinding } from './binding.js';
 import { bucketBinding } from './bucket/bucket-binding.js';
 import type { StoreBucket } from './bucket/types.js';
 import { cacheBinding } from './cache/cache-binding.js';

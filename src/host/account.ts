@@ -156,7 +156,11 @@ export class Account {
    * The same as {@link check}, with limits by another hand than the application's.
    * @internal
    */
-  async tryOut(author: LimitsAuthor, source: ScriptSource | undefined, options?: LoadOptions): Promise<{ startupTimeMs: number }> {
+  async tryOut(
+    author: LimitsAuthor,
+    source: ScriptSource | undefined,
+    options?: LoadOptions,
+  ): Promise<{ startupTimeMs: number }> {
     const { runner } = await this.#start(author, source, options);
     runner.retire();
     return { startupTimeMs: runner.startupTimeMs };

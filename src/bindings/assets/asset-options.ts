@@ -83,7 +83,6 @@ const FIELDS: FieldsOf<AssetsOptions> = {
   'hiddenFiles?': ASSET_FIELDS.hiddenFiles,
 };
 
-export const ASSETS: Schema<string | AssetsOptions> = union(
-  [ASSET_FIELDS.directory, objectOf<AssetsOptions>(FIELDS)],
-  { description: 'the path of a folder, or { directory, binding, htmlHandling, notFoundHandling, runWorkerFirst }' },
-);
+export const ASSETS: Schema<string | AssetsOptions> = union([ASSET_FIELDS.directory, objectOf<AssetsOptions>(FIELDS)], {
+  description: 'the path of a folder, or { directory, binding, htmlHandling, notFoundHandling, runWorkerFirst }',
+});

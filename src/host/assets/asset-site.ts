@@ -3,13 +3,13 @@ import type { HtmlHandling, NotFoundHandling } from '../../bindings/assets/asset
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { AssetEntry } from './index/asset-entry.js';
+import type { AssetSource } from './index/read-asset.js';
 import type { HeaderRules } from './rules/header-rules.js';
 import type { MatchedRedirect, RedirectRules } from './rules/redirect-rules.js';
 import type { RunFirst } from './rules/run-first.js';
 import { type AssetAnswer, type AssetRequest, headerIn } from './serve/asset-answer.js';
 import { decodedPath, encodedPath } from './serve/asset-path.js';
-import { type ByteRange, hasTag, rangeOf } from './serve/byte-range.js';
-import type { AssetSource } from './serve/read-asset.js';
+import { type AssetRange, hasTag, rangeOf } from './serve/byte-range.js';
 import { type AssetFiles, findAsset, findInstead } from './serve/html-handling.js';
 
 export interface AssetSiteParts {
@@ -126,7 +126,8 @@ export class AssetSite {
     const etag = `"${entry.etag}"`;
     const range = headerIn(request, 'range');
     const own = ['etag', etag, 'content-type', entry.type, 'accept-ranges', 'bytes'];
-    if (range === undefined && headerIn(request, 'authorization') === undefined) own.push('cache-control', CACHE_CONTROL);
+    if (range === undefined && headerIn(request, 'authorization') === undefined)
+      own.push('cache-control', CACHE_CONTROL);
     const ifNoneMatch = headerIn(request, 'if-none-match');
     if (status === 200 && ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag))
       return { status: 304, headers: this.#changed(url, own), body: undefined };
@@ -141,7 +142,7 @@ export class AssetSite {
     { method }: AssetRequest,
     url: URL,
     entry: AssetEntry,
-    part: ByteRange | undefined,
+    part: AssetRange | undefined,
     own: string[],
     status: number,
   ): AssetAnswer {

@@ -178,7 +178,7 @@ function checkAssets({ name, assets }: ResolvedLoadOptions, hasScript: boolean):
     );
 }
 
-/** The static files, and what is needed to serve them: a function without any does not even load the code. */
+/** The static files, and the code that serves them: a function without any does not even load the code. */
 async function openAssets(
   host: AccountHost,
   account: StartingAccount,

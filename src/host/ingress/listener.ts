@@ -15,10 +15,10 @@ import { closeWithConnection } from '../../quotas/requests/pipelined-responses.j
 import { BodyCounter, checkRequestHead } from '../../quotas/requests/request-checks.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { AssetSite } from '../assets/asset-site.js';
-import { sendAsset } from './assets/send-asset.js';
 import { refusalOf } from '../invocation/failures/admission-refusal.js';
 import type { FunctionRunner } from '../invocation/function-runner.js';
 import { FetchStart, type InvocationStart, UpgradeStart } from '../invocation/invocation-start.js';
+import { sendAsset } from './assets/send-asset.js';
 import { clientAddress, comesOverUnknownProxy, type TrustProxy } from './client-address.js';
 import { clientHeaders } from './client-headers.js';
 import { CODINGS, type Coding, codingsOf, NO_CODINGS } from './compression/accepted-coding.js';

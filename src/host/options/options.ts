@@ -46,10 +46,10 @@ import { checkBindingNames } from '../../quotas/deployment-checks.js';
 import { LIMIT_OVERRIDES } from '../../quotas/limit-schema.js';
 import { PLANS, type Plan, ZONE_PLANS, type ZonePlan } from '../../quotas/limits.js';
 import type { LimitOverrides } from '../../quotas/resolve-limits.js';
-import { isObject } from '../../quotas/schema/describe.js';
 import { complaintAbout } from '../../quotas/schema/check.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
 import { sentence } from '../../quotas/schema/complaint.js';
+import { isObject } from '../../quotas/schema/describe.js';
 import {
   choice,
   type FieldsOf,

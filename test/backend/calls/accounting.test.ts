@@ -34,7 +34,16 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
   assets: [],
 };
 /** Those that share the quota of fetch: rule 6. */
-const EXTERNAL: readonly string[] = ['fetch', 'cache', 'socket', 'websocket', 'service', 'stub', 'unavailable', 'assets'];
+const EXTERNAL: readonly string[] = [
+  'fetch',
+  'cache',
+  'socket',
+  'websocket',
+  'service',
+  'stub',
+  'unavailable',
+  'assets',
+];
 
 function accountingOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): InvocationAccounting {
   const limits = resolveLimits({ plan: 'free', overrides: [overrides] });

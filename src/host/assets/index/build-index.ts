@@ -32,7 +32,7 @@ export interface AssetIndex {
 
 /** Files that are read and hashed at the same time. */
 const AT_ONCE = 4;
-/** Names that are looked at for each file that is allowed: folders, and what is left out. */
+/** Names that are looked at for each file that is allowed: folders, and names that are left out. */
 const NAMES_PER_FILE = 10;
 
 /** Rejects with EDGE_LIMIT_EXCEEDED for more or larger files than the limits allow, EDGE_CONFIG_INVALID, EDGE_OVERLOADED, EDGE_ASSETS_CHANGED. */
@@ -80,7 +80,13 @@ async function entryOf({ root, share, previous }: IndexOptions, { path, file, st
 
 function tooMany({ name, limits }: IndexOptions, actual: number): Error {
   const { assetFiles: allowed, plan } = limits;
-  return limitError('EDGE_LIMIT_EXCEEDED', { limit: 'assetFiles', subject: `load function "${name}"`, actual, allowed, plan });
+  return limitError('EDGE_LIMIT_EXCEEDED', {
+    limit: 'assetFiles',
+    subject: `load function "${name}"`,
+    actual,
+    allowed,
+    plan,
+  });
 }
 
 function tooLarge({ name, limits }: IndexOptions, path: string, actual: number): Error {

@@ -3,8 +3,8 @@ import { webcrypto } from 'node:crypto';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { threadQueue } from '../../../quotas/host/threads.js';
-import { readChunk } from '../serve/read-asset.js';
 import type { AssetEntry } from './asset-entry.js';
+import { readChunk } from './read-asset.js';
 
 const PIECE_BYTES = 1024 * 1024;
 const TAG_BYTES = 16;
@@ -27,7 +27,8 @@ export async function hashFile(root: string, entry: AssetEntry, share: HostShare
     }
   }
   const [first = EMPTY] = digests;
-  const whole = digests.length === 1 ? first : await digest(Buffer.concat(digests, digests.length * DIGEST_BYTES), share);
+  const whole =
+    digests.length === 1 ? first : await digest(Buffer.concat(digests, digests.length * DIGEST_BYTES), share);
   return whole.subarray(0, TAG_BYTES).toString('hex');
 }
 

@@ -27,7 +27,9 @@ export async function ignoreRulesOf(root: string, hiddenFiles: boolean): Promise
   return {
     ignores(path) {
       if (meta.has(path)) return true;
-      const name = path.endsWith('/') ? path.slice(path.lastIndexOf('/', path.length - 2) + 1, -1) : path.slice(path.lastIndexOf('/') + 1);
+      const name = path.endsWith('/')
+        ? path.slice(path.lastIndexOf('/', path.length - 2) + 1, -1)
+        : path.slice(path.lastIndexOf('/') + 1);
       if (!hiddenFiles && name.startsWith('.') && name !== PUBLIC_HIDDEN) return true;
       if (text !== undefined) return patterns.ignores(path);
       if (path !== SERVER_CODE && path !== `${SERVER_CODE}/`) return false;

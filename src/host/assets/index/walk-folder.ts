@@ -31,7 +31,7 @@ export interface WalkOptions {
 /** Names that are looked at in one turn of the threads. */
 const BATCH = 32;
 
-/** The files in no particular order. Rejects with EDGE_CONFIG_INVALID for a link out of the folder, and for what is no file. */
+/** The files in no particular order. Rejects with EDGE_CONFIG_INVALID for a link out of the folder, and for other kinds of entries. */
 export async function walkFolder(options: WalkOptions): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
   const folders = [''];

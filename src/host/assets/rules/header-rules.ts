@@ -6,7 +6,15 @@ import { filled, normalPath, RulePattern } from './rule-pattern.js';
 /** As the platform has it. */
 const MAX_RULES = 100;
 /** The host frames the bodies of responses itself. */
-const NOT_ALLOWED: ReadonlySet<string> = new Set(['connection', 'content-length', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']);
+const NOT_ALLOWED: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
 const REMOVAL = '! ';
 
 interface HeaderRule {
@@ -34,7 +42,8 @@ export class HeaderRules {
           if (this.#rules.length >= MAX_RULES) throw new TypeError(`more than ${MAX_RULES} paths have rules`);
           this.#rules.push(rule);
         } else if (rule !== undefined && !isSkipped) addTo(rule, line);
-        else if (!isSkipped) throw new TypeError('expected a path that begins with "/", or https:// and a host, before the first header');
+        else if (!isSkipped)
+          throw new TypeError('expected a path that begins with "/", or https:// and a host, before the first header');
       } catch (error) {
         if (!(error instanceof TypeError)) throw error;
         rules.fail(number, error.message);
@@ -69,7 +78,8 @@ function ruleOf(line: string, number: number): HeaderRule {
   const rule = { removed: [], set: new Map(), line: number };
   if (line.startsWith('/')) return { ...rule, pattern: new RulePattern(normalPath(line, false)) };
   const [, host, path = ''] = /^https:\/\/([^/]+)(.*)$/.exec(line) ?? [];
-  if (host === undefined) throw new TypeError(`the path is ${line}, expected one that begins with "/", or with https:// and a host`);
+  if (host === undefined)
+    throw new TypeError(`the path is ${line}, expected one that begins with "/", or with https:// and a host`);
   if (/:\d+$/.test(host)) throw new TypeError(`the host ${host} has a port, expected one without`);
   return { ...rule, pattern: new RulePattern(`https://${host}${normalPath(path === '' ? '/' : path, false)}`) };
 }
@@ -83,7 +93,10 @@ function addTo({ removed, set }: HeaderRule, line: string): void {
     return;
   }
   const colon = line.indexOf(':');
-  if (colon < 0) throw new TypeError(`the line is ${JSON.stringify(line.slice(0, 100))}, expected a header such as "name: value", or "! name"`);
+  if (colon < 0)
+    throw new TypeError(
+      `the line is ${JSON.stringify(line.slice(0, 100))}, expected a header such as "name: value", or "! name"`,
+    );
   const name = line.slice(0, colon).trim().toLowerCase();
   const value = line.slice(colon + 1).trim();
   validateHeaderName(name);

@@ -35,7 +35,8 @@ export class RedirectRules {
     for (const line of rules.lines()) {
       try {
         const { source, target, status } = parseLine(line.text);
-        if (isEndless(source, target, isHtmlHandled)) throw new TypeError('the target leads to the rule again: an endless loop');
+        if (isEndless(source, target, isHtmlHandled))
+          throw new TypeError('the target leads to the rule again: an endless loop');
         if (seen.has(source)) throw new TypeError(`the source ${source} is there twice`);
         seen.add(source);
         const pattern = new RulePattern(source);
@@ -80,8 +81,10 @@ function parseLine(text: string): MatchedRedirect & { readonly source: string } 
   if (/^[a-z]+:\/\//i.test(from)) throw new TypeError(`the source is ${from}, expected a path without a host`);
   const source = normalPath(from.startsWith('/') ? from : `/${from}`, false);
   const isUrl = /^https?:\/\//i.test(to);
-  if (!isUrl && !to.startsWith('/')) throw new TypeError(`the target is ${to}, expected a path that begins with "/", or a URL of http or https`);
-  if (isUrl && !URL.canParse(to.replace(/:[A-Za-z]\w*/g, 'x'))) throw new TypeError(`the target ${to} is not a valid URL`);
+  if (!isUrl && !to.startsWith('/'))
+    throw new TypeError(`the target is ${to}, expected a path that begins with "/", or a URL of http or https`);
+  if (isUrl && !URL.canParse(to.replace(/:[A-Za-z]\w*/g, 'x')))
+    throw new TypeError(`the target ${to} is not a valid URL`);
   if (found === 200 && isUrl) throw new TypeError(`the target of a rule with status 200 is ${to}, expected a path`);
   return { source, target: isUrl ? to : normalPath(to, true), status: found };
 }

@@ -9,7 +9,7 @@ const MAX_ERRORS = 20;
 /** As the platform has it. */
 export const MAX_LINE_LENGTH = 2000;
 
-/** The text of a file of the folder, undefined when there is none. Rejects with EDGE_CONFIG_INVALID when it cannot be read or has more than 1 MiB. */
+/** The text of a file of the folder, undefined without such a file. Rejects with EDGE_CONFIG_INVALID when it cannot be read or has more than 1 MiB. */
 export async function readRuleFile(root: string, name: string): Promise<string | undefined> {
   const file = join(root, name);
   try {

@@ -30,7 +30,13 @@ export class RulePattern {
   constructor(pattern: string) {
     const { host, path } = split(pattern);
     const names = new Set<string>();
-    this.#host = host === undefined ? undefined : host.toLowerCase().split('.').map(label => partsOf(label, names));
+    this.#host =
+      host === undefined
+        ? undefined
+        : host
+            .toLowerCase()
+            .split('.')
+            .map(label => partsOf(label, names));
     const segments = path.split('/');
     const at = segments.findIndex(segment => segment.includes('*'));
     if (path.indexOf('*') !== path.lastIndexOf('*')) throw new TypeError('it has more than one "*"');
@@ -87,7 +93,8 @@ function partsOf(segment: string, names: Set<string>): Segment {
   for (const match of segment.matchAll(PLACEHOLDER)) {
     const [placeholder, name = ''] = match;
     if (match.index > end) parts.push({ text: segment.slice(end, match.index) });
-    else if (parts.length > 0) throw new TypeError(`"${placeholder}" follows another placeholder without a text between them`);
+    else if (parts.length > 0)
+      throw new TypeError(`"${placeholder}" follows another placeholder without a text between them`);
     if (names.has(name)) throw new TypeError(`it has "${placeholder}" twice`);
     names.add(name);
     parts.push({ name });
@@ -118,7 +125,7 @@ function matchOne(pattern: Segment, text: string, captures: Map<string, string>)
     const part = pattern[at];
     if (part === undefined) return false;
     if ('text' in part) {
-      // A literal at the end of what is left: the placeholder behind it has been cut off.
+      // A literal at the end of the rest: the placeholder behind it has been cut off.
       if (!text.slice(0, end).endsWith(part.text)) return false;
       end -= part.text.length;
       continue;

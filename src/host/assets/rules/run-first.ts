@@ -1,6 +1,6 @@
 /** Which requests go to the function before the files: the option `runWorkerFirst`. */
 
-/** `undefined`: the files are looked at first, and the function answers when there is none. */
+/** `undefined`: the files are looked at first, and the function answers when no file matches. */
 export type FirstChoice = 'function' | 'assets' | undefined;
 
 export class RunFirst {

@@ -6,7 +6,11 @@ const PLAIN = /^(?:\/[\w\-.!~*'()]*)*$/;
 /** The path of the file that a URL names. An encoded slash is a slash, and repeated ones are one: the other spelling is what answers. */
 export function decodedPath(path: string): string {
   if (PLAIN.test(path) && !path.includes('//')) return path;
-  return path.split('/').map(decodedSegment).join('/').replace(/\/{2,}/g, '/');
+  return path
+    .split('/')
+    .map(decodedSegment)
+    .join('/')
+    .replace(/\/{2,}/g, '/');
 }
 
 /** The one spelling under which the file answers. */

@@ -1,6 +1,6 @@
 /** The part of a file that a request asks for (RFC 9110, 14). */
 
-export interface ByteRange {
+export interface AssetRange {
   readonly offset: number;
   readonly length: number;
 }
@@ -10,7 +10,7 @@ export interface ByteRange {
  *
  * @returns undefined for all of it, 'none' when no byte of the range is there
  */
-export function rangeOf(header: string | undefined, bytes: number): ByteRange | 'none' | undefined {
+export function rangeOf(header: string | undefined, bytes: number): AssetRange | 'none' | undefined {
   const [, first = '', last = ''] = /^bytes=(\d{0,15})-(\d{0,15})$/i.exec(header?.replace(/[ \t]/g, '') ?? '') ?? [];
   if (first === '' && last === '') return undefined;
   if (first === '') {

@@ -2,13 +2,13 @@
 import { STATUS_CODES } from 'node:http';
 import { guarded } from '../../../quotas/guarded.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
+import type { AssetSite } from '../../assets/asset-site.js';
+import { AssetReader, FIRST_CHUNK_BYTES, readChunk } from '../../assets/index/read-asset.js';
+import type { AssetAnswer } from '../../assets/serve/asset-answer.js';
+import type { InvocationContext } from '../../invocation/invocation-context.js';
 import { BufferedResponse } from '../buffered-response.js';
 import type { FetchInput } from '../fetch-input.js';
 import { pairsOf } from '../http-head.js';
-import type { InvocationContext } from '../../invocation/invocation-context.js';
-import type { AssetSite } from '../../assets/asset-site.js';
-import type { AssetAnswer } from '../../assets/serve/asset-answer.js';
-import { AssetReader, FIRST_CHUNK_BYTES, readChunk } from '../../assets/serve/read-asset.js';
 
 /** Rejects with the reason of the request's signal, EDGE_ASSETS_CHANGED, and EDGE_OVERLOADED. */
 export async function assetResponse(

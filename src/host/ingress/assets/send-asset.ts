@@ -4,15 +4,15 @@ import { EdgeError, errorCode, isEdgeErrorCode, messageOf } from '../../../quota
 import { detached, guarded } from '../../../quotas/guarded.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import { cutOff, isClosed, onClosed } from '../../../quotas/requests/both-protocols.js';
-import type { Coding } from '../compression/accepted-coding.js';
-import { FrontKeptBody } from '../front/kept-body.js';
-import { type Next, NodeSink } from '../node-sink.js';
+import type { AssetSite } from '../../assets/asset-site.js';
+import { AssetReader, FIRST_CHUNK_BYTES, readChunk } from '../../assets/index/read-asset.js';
+import type { AssetAnswer } from '../../assets/serve/asset-answer.js';
 import type { InvocationContext } from '../../invocation/invocation-context.js';
 import { type Deadline, TimerList } from '../../invocation/limits/timer-list.js';
 import type { AnswerBody } from '../../invocation/response-sink.js';
-import type { AssetSite } from '../../assets/asset-site.js';
-import type { AssetAnswer } from '../../assets/serve/asset-answer.js';
-import { AssetReader, FIRST_CHUNK_BYTES, readChunk } from '../../assets/serve/read-asset.js';
+import type { Coding } from '../compression/accepted-coding.js';
+import { FrontKeptBody } from '../front/kept-body.js';
+import { type Next, NodeSink } from '../node-sink.js';
 
 export interface AssetVisit {
   readonly request: IncomingMessage;

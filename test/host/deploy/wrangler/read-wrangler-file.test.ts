@@ -125,7 +125,7 @@ test('readFunctionFile() reads wrangler.toml as the options of load()', async t 
   t.deepEqual(options, GALLERY_OPTIONS);
   t.notThrows(() => resolveLoadOptions(options));
   t.deepEqual(notes, ['wrangler.toml: ignored, as they concern deployment to the hosted platform: workers_dev']);
-  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source.modules), ['src/index.js', 'src/about.md']);
+  t.deepEqual(typeof source === 'string' ? [] : Object.keys(source?.modules ?? {}), ['src/index.js', 'src/about.md']);
 });
 
 test('readFunctionFile() prefers edgehost.toml, then wrangler.json, wrangler.jsonc and wrangler.toml', async t => {

@@ -9,7 +9,7 @@ import { EdgeError, errorCode } from '../../../quotas/errors.js';
 import { costOf, HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { threadQueue } from '../../../quotas/host/threads.js';
-import { type AssetEntry, isSameFile } from '../index/asset-entry.js';
+import { type AssetEntry, isSameFile } from './asset-entry.js';
 
 /** One chunk: a file of this length is read at once. The chunks grow, so that a body that is not read has little in memory. */
 export const FIRST_CHUNK_BYTES = 64 * 1024;
@@ -30,7 +30,7 @@ export class AssetReader implements AsyncIterableIterator<Uint8Array> {
   #position: number;
   #left: number;
   #chunkBytes = FIRST_CHUNK_BYTES;
-  /** Of the chunk that was given out last, which its reader has until it asks for the next one. */
+  /** The size of the last chunk, which its reader has until it asks for the next one. */
   #heldBytes = 0;
   #isOver = false;
 
