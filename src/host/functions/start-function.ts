@@ -34,7 +34,7 @@ export interface StartingAccount {
   /** The rules that the account has when it is called. */
   readonly egress: () => EgressRules | undefined;
   readonly supervisor: AccountCells;
-  readonly functions: Pick<LoadedFunctions, 'checkNames' | 'checkCounts'>;
+  readonly functions: Pick<LoadedFunctions, 'checkCounts' | 'checkNames'> & Partial<Pick<LoadedFunctions, 'runnerOf'>>;
   /** @throws EdgeError when the account is gone */
   readonly check: () => void;
   /** Resolves when the function of this name may start. */
@@ -195,7 +195,7 @@ async function openAssets(
     share: host.share,
     limits,
     compatibility: { date, flags },
-    previous: account.functions.runnerOf(name)?.assets,
+    previous: account.functions.runnerOf?.(name)?.assets,
     warn: error => host.warn(error),
   });
 }

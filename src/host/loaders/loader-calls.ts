@@ -144,6 +144,7 @@ function partsOf(caller: LoadingFunction, loader: string, code: WorkerCode): Sta
       usageModel: undefined,
       limits: {},
       egress: undefined,
+      assets: undefined,
     },
   };
 }
