@@ -27,10 +27,10 @@ export enum ServiceId {
   Loader = 18,
   /** Entrypoints of the function itself. */
   Loopback = 19,
-  /** The function's own static files. */
-  Assets = 20,
   /** Names of services that do not exist here. */
   Unavailable = 21,
+  /** The function's own static files. */
+  Assets = 22,
   /** Reserved for experiments and tests: no service of the package has this number. */
   Experimental = 127,
 }

@@ -265,6 +265,25 @@ for (const [how, isGroup] of [
   });
 }
 
+test('edgehost dev serves static files of a wrangler.toml without a script, and sees their changes', async t => {
+  t.timeout(240_000);
+  const cwd = await folderOf(t, {
+    'wrangler.toml': 'name = "site"\ncompatibility_date = "2026-01-01"\n[assets]\ndirectory = "public"\n',
+    'public/index.html': 'first',
+  });
+  const dev = new Program(t, DEV, { cwd });
+  await dev.event('loaded');
+  const url = await dev.url();
+  t.is(await textOf(url), 'first');
+  await put(join(cwd, 'public/index.html'), 'second');
+  t.like(await dev.event('loaded'), { isReload: true });
+  t.is(await textOf(url), 'second');
+  await put(join(cwd, 'public/new/page.html'), 'page');
+  await dev.event('loaded');
+  t.is(await textOf(`${url}/new/page`), 'page');
+  t.is((await dev.stop()).code, 0);
+});
+
 test('edgehost dev ends when the package manager that has started it is gone', async t => {
   const cwd = await folderOf(t, { 'index.js': answering('x') });
   const dev = new Program(t, DEV, { cwd, env: { npm_lifecycle_event: 'npx' }, isInShell: true });

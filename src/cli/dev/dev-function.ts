@@ -12,6 +12,7 @@ import type { FunctionPlace } from '../functions/find-functions.js';
 import { FunctionSource, type ReadFunction } from '../functions/function-source.js';
 import { runBuild } from '../functions/run-build.js';
 import type { Report, ServedFunction } from '../serving/server-event.js';
+import { AssetWatch } from './asset-watch.js';
 import { hintAboutEnv } from './env-hint.js';
 
 export interface DevFunctionOptions {
@@ -27,6 +28,7 @@ export interface DevFunctionOptions {
 export class DevFunction {
   readonly #options: DevFunctionOptions;
   readonly #source: FunctionSource;
+  readonly #assets = new AssetWatch();
   #loaded: EdgeFunction | undefined;
   #digest = '';
   #routes: readonly string[] = [];
@@ -51,6 +53,16 @@ export class DevFunction {
 
   get inputs(): ReadonlySet<string> {
     return this.#source.inputs;
+  }
+
+  /** The folders of its static files. */
+  get assetFolders(): readonly string[] {
+    return this.#assets.folders;
+  }
+
+  /** Whether a change of these files concerns it. */
+  isTouchedBy(files: readonly string[]): boolean {
+    return files.some(file => this.inputs.has(file)) || this.#assets.has(files);
   }
 
   /** Why the files as they are do not load; undefined when they do. */
@@ -78,13 +90,15 @@ export class DevFunction {
   }
 
   /** Loads the present contents of the files, unless that version serves already. Never rejects: errors are reported. */
-  async load(env: EnvFile, sinceMs: number, changed?: Iterable<string>): Promise<void> {
+  async load(env: EnvFile, sinceMs: number, changed?: readonly string[]): Promise<void> {
     const { host, report, place } = this.#options;
     try {
       const read = await this.#source.read(changed);
       const options = withEnv({ ...read.options, routes: this.#routesOf(read.options) }, env);
       const digest = digestOf(read, options);
-      if (digest === this.#digest && this.#failure === undefined) return;
+      const isSameSite = changed === undefined || !this.#assets.has(changed);
+      await this.#assets.look(options);
+      if (digest === this.#digest && isSameSite && this.#failure === undefined) return;
       for (const message of read.warnings) report({ type: 'warning', code: undefined, message });
       const changes = await applyMigrations(name => host.sql(name), read.migrations);
       for (const message of changes) report({ type: 'notice', message });

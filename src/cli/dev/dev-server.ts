@@ -174,7 +174,8 @@ export class DevServer {
     const files = [...this.#functions.values()].flatMap(each => [...each.inputs]);
     const { envFile } = this.#options;
     if (envFile !== undefined) files.push(resolve(envFile));
-    this.#watcher.watch([...foldersOf(files, this.#root), ...this.#found.folders]);
+    const assets = [...this.#functions.values()].flatMap(each => each.assetFolders);
+    this.#watcher.watch([...foldersOf(files, this.#root), ...this.#found.folders, ...assets]);
   }
 
   /** Never rejects: errors are reported. */
@@ -196,9 +197,9 @@ export class DevServer {
           // A file that is new may be one that an import lacked.
           (isMoved && each.failure !== undefined) ||
           added.has(each) ||
-          [...changes.keys()].some(file => each.inputs.has(file)),
+          each.isTouchedBy([...changes.keys()]),
       );
-      await Promise.all(touched.map(each => each.load(this.#env, sinceMs, changes.keys())));
+      await Promise.all(touched.map(each => each.load(this.#env, sinceMs, [...changes.keys()])));
     } catch (error) {
       const message = messageOf(error);
       report({ type: 'warning', code: undefined, message });

@@ -32,6 +32,8 @@ const CONNECTIONS: Readonly<Record<string, readonly string[]>> = {
   'object-sockets': [],
   unavailable: [],
   assets: [],
+  loader: [],
+  loopback: [],
 };
 /** Those that share the quota of fetch: rule 6. */
 const EXTERNAL: readonly string[] = [
@@ -43,6 +45,8 @@ const EXTERNAL: readonly string[] = [
   'stub',
   'unavailable',
   'assets',
+  'loader',
+  'loopback',
 ];
 
 function accountingOf(overrides: LimitOverrides = {}, warnings = new LimitWarnings()): InvocationAccounting {
