@@ -155,7 +155,7 @@ test('fetch() names what is wrong in a binding by its type', async t => {
   );
   t.is(
     await message({ type: 'kv', name: 'A' }),
-    "/0/type is the string \"kv\", expected one of 'plain_text', 'json', 'store_bucket', 'kv_namespace', 'queue', 'service', 'sql_database', 'stateful_object', 'secret_text'",
+    "/0/type is the string \"kv\", expected one of 'plain_text', 'json', 'store_bucket', 'kv_namespace', 'queue', 'service', 'worker_loader', 'sql_database', 'stateful_object', 'secret_text'",
   );
   t.is(await message({ type: 'json', name: 'A', json: 1, x: 1 }), '/0 has no key "x"; its keys are type, name, json');
   t.is(await message({ type: 'secret_text', name: 'A', text: 123456 }), '/0/text is a number, expected a string');

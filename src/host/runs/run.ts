@@ -136,7 +136,7 @@ class Run {
     try {
       if (signal?.aborted === true) onAbort();
       const { value, hint } = await this.#run(code, input);
-      const { divergence } = this.#record ?? {};
+      const divergence = this.#record?.divergence();
       if (divergence !== undefined) throw divergence;
       return { status: 'ok', value, ...(hint !== undefined && { hint }), ...this.#outcome() };
     } catch (error) {
@@ -378,9 +378,10 @@ class Run {
 
   #failure(thrown: unknown): RunResult {
     const { aborted, reason } = this.#aborting.signal;
-    const error = toEdgeError(
+    const ended = toEdgeError(
       aborted ? reason : this.#endedBy?.code === 'EDGE_REPLAY_DIVERGED' ? this.#endedBy : thrown,
     );
+    const error = (aborted ? undefined : this.#record?.divergence(ended.code)) ?? ended;
     const { exceeded } = this.#tools;
     // The code has failed because of a call that it could not make.
     const cause = exceeded !== undefined && messageIn(error) === exceeded.message ? exceeded : error;

@@ -109,6 +109,7 @@ export class ToolCalls {
     this.#check('calls', this.#count + 1, limits.calls, tool);
     this.#check('callsInFlight', this.#open.size + this.#streaming + 1, limits.callsInFlight, tool);
     this.#count++;
+    if (begun !== undefined) record?.count(begun);
     const id = begun?.id ?? `${parent}-${this.#count}`;
     const end = this.#begin(id, parent, shownName(tool));
     let isDenied = false;

@@ -19,6 +19,8 @@ export interface LedgerAnswer {
   readonly call: number;
   readonly reply: CallbackReply;
   readonly bytes: string;
+  /** Whether `limits.calls` counts the call: one that was refused does not count. */
+  readonly isCounted: boolean;
 }
 
 export type LedgerEntry = LedgerCall | LedgerAnswer;
@@ -49,14 +51,17 @@ export function isSameCall(one: LedgerCall, other: LedgerCall): boolean {
     one.tool === other.tool &&
     one.input === other.input &&
     one.bytes === other.bytes &&
-    one.lengths.length === other.lengths.length
+    one.lengths.length === other.lengths.length &&
+    one.lengths.every((length, i) => length === other.lengths[i])
   );
 }
 
 /** The heap that an entry takes, in bytes. */
 export function sizeOf(entry: LedgerEntry): number {
+  // The code chooses the name of the tool and the number of lengths, too.
+  const bytes = entry.kind === 'call' ? 2 * entry.tool.length + 8 * entry.lengths.length : 0;
   const text = entry.kind === 'call' ? entry.input : JSON.stringify(entry.reply);
-  return ENTRY_BYTES + 2 * (text.length + entry.bytes.length);
+  return ENTRY_BYTES + bytes + 2 * (text.length + entry.bytes.length);
 }
 
 const ENTRY_BYTES = 200;

@@ -6,9 +6,10 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { ServiceEntry } from '../../../backend/calls/answer-call.js';
+import { nameAndMessage } from '../../../bindings/callbacks/callback-service.js';
 import { type CallbackReply, MAX_BYTES, MAX_SEQUENCES } from '../../../bindings/callbacks/wire.js';
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../../bindings/service.js';
-import { EdgeError } from '../../../quotas/errors.js';
+import { EdgeError, type EdgeErrorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { isObject } from '../../../quotas/schema/describe.js';
 import { base64, bytesOf } from './base64.js';
@@ -60,6 +61,8 @@ export class RunRecord {
   #next = 0;
   /** Calls whose tools run. */
   readonly #running = new Set<number>();
+  /** Calls that `limits.calls` counts. */
+  readonly #counted = new Set<number>();
   #run: string;
   #bytes = 0;
   /** Bytes of inputs that are being read. */
@@ -86,14 +89,33 @@ export class RunRecord {
     return this.#next === this.#earlier;
   }
 
-  /** Calls of before that have their answers: they count, too. */
+  /** Recorded calls that `limits.calls` counts and that are not made again. */
   get earlierCalls(): number {
-    return this.#entries.slice(0, this.#earlier).filter(({ kind }) => kind === 'answer').length;
+    const isDenied = this.#parts.resumed?.decision.approved === false;
+    const earlier = this.#entries.slice(0, this.#earlier);
+    return earlier.filter(entry => entry.kind === 'answer' && entry.isCounted).length + (isDenied ? 1 : 0);
   }
 
-  /** The error of a run that has ended before it came to where it was. */
-  get divergence(): EdgeError | undefined {
-    return this.isReplayed ? undefined : this.#diverged('it has ended');
+  /** The error of a run that has ended before it came to where it was. @param code of the error that it has ended with; undefined when it has returned */
+  divergence(code?: EdgeErrorCode): EdgeError | undefined {
+    if (this.isReplayed) return undefined;
+    switch (code) {
+      case undefined:
+        return this.#diverged('it has ended');
+      case 'EDGE_HANDLER_THREW':
+      case 'EDGE_HANDLER_STALLED':
+        return this.#diverged('it has failed');
+      case 'EDGE_WALL_TIME_LIMIT':
+        // It waits for an answer whose place is behind a call that it does not make.
+        return this.#replayed.size > 0 ? this.#diverged('it waits') : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  /** `limits.calls` counts this call, also when the run is resumed. */
+  count({ index }: BegunCall): void {
+    this.#counted.add(index);
   }
 
   /** @param make makes a call that is not in the ledger */
@@ -124,6 +146,8 @@ export class RunRecord {
 
   /** Before the tool of a call runs: it does not when the run is paused by then. */
   async enter({ index }: BegunCall, signal: AbortSignal): Promise<void> {
+    // An approved one runs already: its approval would be lost.
+    if (this.#running.has(index)) return;
     if (this.#pending !== undefined) await givenUp({ signal });
     this.#running.add(index);
   }
@@ -189,9 +213,14 @@ export class RunRecord {
   ): Promise<ServiceReply> {
     const resumed = index < this.#earlier ? this.#parts.resumed : undefined;
     const decision = resumed?.ledger.pending === index ? resumed.decision : undefined;
-    if (decision?.approved === false) return this.#answer(index, { e: ['Error', decision.reason] }, NOTHING);
+    if (decision?.approved === false) {
+      this.#counted.add(index);
+      return this.#answer(index, { e: ['Error', decision.reason] }, NOTHING);
+    }
+    if (decision !== undefined) this.#running.add(index);
+    const begun = { id: this.#idOf(index), index, isApproved: decision !== undefined };
     try {
-      const { head, body } = await make(call, { id: this.#idOf(index), index, isApproved: decision !== undefined });
+      const { head, body } = await replied(call, make(call, begun));
       const reply = head as CallbackReply; // a callback service has made it
       if ('s' in reply && reply.s) {
         this.#spoil('a tool has answered with a stream');
@@ -208,7 +237,8 @@ export class RunRecord {
 
   #answer(call: number, reply: CallbackReply, bytes: Uint8Array): ServiceReply {
     const timed = { ...reply, t: Date.now() };
-    this.#add({ kind: 'answer', call, reply: timed, bytes: base64(bytes) });
+    const isCounted = this.#counted.has(call);
+    this.#add({ kind: 'answer', call, reply: timed, bytes: base64(bytes), isCounted });
     return { head: timed, body: bodyOf(bytes) };
   }
 
@@ -330,6 +360,17 @@ function withBody(call: ServiceCall, body: ServiceBody | null): ServiceCall {
       return call.signal;
     },
   };
+}
+
+/** An error that is no answer of the tool, such as one about a value that cannot be copied, is an answer as well: the code goes on with it. */
+async function replied({ signal }: ServiceCall, made: Promise<ServiceReply>): Promise<ServiceReply> {
+  try {
+    return await made;
+  } catch (error) {
+    // The run is over.
+    if (signal.aborted) throw error;
+    return { head: { e: nameAndMessage(error) } satisfies CallbackReply };
+  }
 }
 
 /** Waits for the end of the run. */
