@@ -89,7 +89,7 @@ export class RunRecord {
     return this.#next === this.#earlier;
   }
 
-  /** Recorded calls that `limits.calls` counts and that are not made again. */
+  /** Recorded calls that `limits.calls` counts and that are not retried. */
   get earlierCalls(): number {
     const isDenied = this.#parts.resumed?.decision.approved === false;
     const earlier = this.#entries.slice(0, this.#earlier);
@@ -362,7 +362,7 @@ function withBody(call: ServiceCall, body: ServiceBody | null): ServiceCall {
   };
 }
 
-/** An error that is no answer of the tool, such as one about a value that cannot be copied, is an answer as well: the code goes on with it. */
+/** An error that is no answer of the tool, such as one about a value that cannot be copied, is an answer as well: the code continues with it. */
 async function replied({ signal }: ServiceCall, made: Promise<ServiceReply>): Promise<ServiceReply> {
   try {
     return await made;
