@@ -15,7 +15,7 @@ import type { AccountHost } from '../account-host.js';
 import type { AccountLimits } from '../account-limits.js';
 import { FunctionStats } from '../invocation/function-stats.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
-import { bytesOf } from './paused/base64.js';
+import { bytesOf } from './paused/ledger-bytes.js';
 import { PAUSED_RUNS, PausedRuns } from './paused/paused-runs.js';
 import { type Decision, type RecordParts, RunRecord } from './paused/run-record.js';
 import { encodedInput, type Pausing, type RunParts, type RunPlace, runOnce } from './run.js';

@@ -10,8 +10,8 @@ import { isPlain, openWith, sealWith } from '../../../management/state/secret-ci
 import { EdgeError } from '../../../quotas/errors.js';
 import type { AccountWork } from '../../../quotas/host/call-work.js';
 import type { PausedRun } from '../types.js';
-import { bytesOf } from './base64.js';
 import { LEDGER_VERSION, type Ledger } from './ledger.js';
+import { bytesOf } from './ledger-bytes.js';
 
 /** The namespace. Functions that are bound to it see sealed texts; a text that was changed, or moved to another key, does not open. */
 export const PAUSED_RUNS = 'edgehost-paused-runs';

@@ -12,7 +12,6 @@ import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../../b
 import { EdgeError, type EdgeErrorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
 import { isObject } from '../../../quotas/schema/describe.js';
-import { base64, bytesOf } from './base64.js';
 import {
   isSameCall,
   LEDGER_VERSION,
@@ -23,6 +22,7 @@ import {
   MAX_LEDGER_BYTES,
   sizeOf,
 } from './ledger.js';
+import { base64, bodyOf, bytesOf, wholeOf } from './ledger-bytes.js';
 
 /** The decision about the call that a paused run waits for. */
 export type Decision = { readonly approved: true } | { readonly approved: false; readonly reason: string };
@@ -381,21 +381,4 @@ function givenUp({ signal }: Pick<ServiceCall, 'signal'>): Promise<never> {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-}
-
-function bodyOf(bytes: Uint8Array): Uint8Array | null {
-  return bytes.length === 0 ? null : bytes;
-}
-
-/** @throws TypeError for a body that has more than `most` bytes */
-async function wholeOf(body: ServiceBody, most: number): Promise<Uint8Array> {
-  if (body instanceof Uint8Array) return body;
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes > most) throw new TypeError('The call is malformed');
-    chunks.push(new Uint8Array(chunk));
-  }
-  return new Uint8Array(Buffer.concat(chunks));
 }
