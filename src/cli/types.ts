@@ -70,7 +70,7 @@ async function configurationOf(path: string): Promise<string> {
   return file;
 }
 
-/** As an import in the output names the main module. */
+/** The path by which an import in the output names the main module. */
 function importOf(output: string, main: string): string {
   const path = relative(dirname(output), main)
     .replaceAll('\\', '/')

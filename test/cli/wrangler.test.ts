@@ -43,7 +43,7 @@ export default {
 `;
 
 const CONFIGURATION = `{
-  // As a template has it.
+  // Templates have this key.
   "$schema": "node_modules/wrangler/config-schema.json",
   "name": "shop",
   "main": "src/index.ts",

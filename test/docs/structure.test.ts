@@ -10,7 +10,7 @@ import { ROOT } from './markdown.js';
 const SCRIPT = join(ROOT, '.scripts/check-structure.mjs');
 const lines = (count: number): string => '// line\n'.repeat(count);
 
-/** What the check says of these files, without the tables that it knows and these have not. */
+/** The complaints of the check about these files, but for the tables that are missing here. */
 function findings(t: ExecutionContext, files: Readonly<Record<string, string>>): string[] {
   const cwd = mkdtempSync(join(tmpdir(), 'edgehost-structure-'));
   t.teardown(() => rmSync(cwd, { recursive: true, force: true }));

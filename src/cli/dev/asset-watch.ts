@@ -1,7 +1,8 @@
 /** The folders of a function's static files, as `edgehost dev` watches them. */
 import { readdir } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import type { LoadOptions } from '../../host/options/options.js';
+import { isInside } from '../../storage/files/inside-folder.js';
 
 /** Watches are scarce on some systems. Changes in further folders are seen when the function is loaded for another reason. */
 const MAX_FOLDERS = 1000;
@@ -19,7 +20,7 @@ export class AssetWatch {
   has(paths: Iterable<string>): boolean {
     const root = this.#root;
     if (root === undefined) return false;
-    return [...paths].some(path => path === root || path.startsWith(root + sep));
+    return [...paths].some(path => isInside(root, path));
   }
 
   /** Looks at the folders of these options, whose path is absolute. A folder that is missing has no folders below it. */

@@ -1,6 +1,6 @@
 /** The files of a folder and of those below it. */
 import { readdir } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 
 const MAX_FILES = 10_000;
 
@@ -18,8 +18,4 @@ export async function filesBelow(folder: string): Promise<readonly string[]> {
   };
   await visit(folder);
   return found;
-}
-
-export function isBelow(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder + sep);
 }

@@ -8,8 +8,9 @@ import type { ScriptSource } from '../../host/deploy/deployment.js';
 import type { DatabaseMigrations, FileBuild, FunctionFiles } from '../../host/deploy/function-file.js';
 import { isWranglerFile } from '../../host/deploy/wrangler/find-file.js';
 import type { LoadOptions } from '../../host/options/options.js';
+import { isInside } from '../../storage/files/inside-folder.js';
 import type { FunctionPlace } from './find-functions.js';
-import { filesBelow, isBelow } from './folder-files.js';
+import { filesBelow } from './folder-files.js';
 
 export interface ReadFunction {
   /** Undefined for static files alone. */
@@ -109,7 +110,7 @@ export class FunctionSource {
   ): Promise<void> {
     const before = this.#built;
     const isSame = before?.succeeded === true && JSON.stringify(before.build) === JSON.stringify(build);
-    const isTouched = [...(changed ?? [])].some(path => build.watch.some(folder => isBelow(folder, path)));
+    const isTouched = [...(changed ?? [])].some(path => build.watch.some(folder => isInside(folder, path)));
     if (isSame && !isTouched) return;
     this.#built = { build, succeeded: false };
     await runBuild(build);

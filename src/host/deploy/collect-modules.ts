@@ -8,6 +8,7 @@ import { getLineInfo } from 'acorn';
 import { KIND_OF_TYPE } from '../../isolate/imports/import-types.js';
 import type { ModuleKind } from '../../protocol/messages.js';
 import { EdgeError } from '../../quotas/errors.js';
+import { isInside } from '../../storage/files/inside-folder.js';
 import type { ModuleSource, ScriptSource } from './deployment.js';
 import { writtenImports } from './written-imports.js';
 
@@ -75,7 +76,7 @@ export async function collectModules(
         `Cannot load "${mainName}": it imports more than ${MAX_FILES} files`,
       );
     }
-    if (!isWithin(realRoot, await realpath(file))) {
+    if (!isInside(realRoot, await realpath(file))) {
       throw importError(name, `${at}"${name}" is a link to a file outside of the function's folder`);
     }
     const kind = kindOf(name, rules) ?? kindOfType(type);
@@ -105,7 +106,7 @@ export async function collectModules(
       if (target === undefined) {
         throw importError(name, `${place}"${found.specifier}" is imported, but there is no such file`, found);
       }
-      if (!isWithin(root, target)) {
+      if (!isInside(root, target)) {
         throw importError(name, `${place}"${found.specifier}" is outside of the function's folder`, found);
       }
       waiting.push({
@@ -122,10 +123,6 @@ export async function collectModules(
 function importError(file: string, message: string, at?: Import): EdgeError {
   const location = at === undefined ? { file } : { file, line: at.line, column: at.column };
   return new EdgeError('EDGE_SCRIPT_IMPORT', `Cannot load the function: ${message}`, { location });
-}
-
-function isWithin(folder: string, file: string): boolean {
-  return file.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 function kindOf(name: string, rules: readonly ModuleRule[]): ModuleKind | undefined {
@@ -156,7 +153,7 @@ async function readFile(file: string, maxBytes: number, mainName: string): Promi
 /** The file that a relative import means; undefined when no file matches. */
 async function resolveImport(root: string, from: string, specifier: string): Promise<string | undefined> {
   const target = resolve(dirname(from), specifier);
-  if (!isWithin(root, target)) return target;
+  if (!isInside(root, target)) return target;
   for (const ending of ENDINGS) {
     const info = await stat(target + ending).catch(() => undefined);
     // A fifo or a device would never end.
@@ -170,7 +167,7 @@ async function mapFileOf(root: string, from: string, text: string): Promise<stri
   const url = /\/\/[#@] ?sourceMappingURL=(\S+\.map)\s*$/.exec(text.slice(-MAX_MAP_COMMENT))?.[1];
   if (url === undefined) return undefined;
   const target = resolve(dirname(from), url);
-  const info = isWithin(root, target) ? await stat(target).catch(() => undefined) : undefined;
+  const info = isInside(root, target) ? await stat(target).catch(() => undefined) : undefined;
   return info?.isFile() === true ? target : undefined;
 }
 

@@ -8,6 +8,7 @@ import { REGISTRY } from '../../bindings/registry.js';
 import { assetsOf } from '../../config-schema/asset-shapes.js';
 import type { BindingShape } from '../../config-schema/binding-shapes.js';
 import { describe } from '../../quotas/schema/describe.js';
+import { leadsOut } from '../../storage/files/inside-folder.js';
 import type { LoadOptions } from '../options/options.js';
 import {
   bindingsOfFile,
@@ -48,6 +49,12 @@ export async function readFunctionFile(
   const root = dirname(resolve(file));
   const options = optionsOf(reader, table, rows, root);
   const { main } = table;
+  const { assets } = options;
+  if (reading.isDevelopment !== true && typeof assets === 'object' && (await leadsOut(root, assets.directory)))
+    throw reader.error(
+      ['assets', 'directory'],
+      `assets.directory names ${assets.directory}, which is outside of the folder of the file`,
+    );
   if (main === undefined && table.assets === undefined)
     throw reader.error([], 'main is missing: write the path of the main module, or [assets] for static files alone');
   const source =

@@ -39,7 +39,7 @@ export interface FunctionFiles {
 
 /** The settings of a bundler. */
 export interface Bundling {
-  /** `always`: the modules need it. `never`: they are loaded as they are. Else they are bundled when TypeScript or packages need it. */
+  /** `always`: the modules need it. `never`: they are loaded as they are. `when-needed`: TypeScript or packages need it. */
   readonly mode: 'always' | 'when-needed' | 'never';
   readonly define?: Readonly<Record<string, string>>;
   readonly alias?: Readonly<Record<string, string>>;

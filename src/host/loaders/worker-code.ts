@@ -226,7 +226,7 @@ function malformed(): TypeError {
   return new TypeError('The call is malformed');
 }
 
-/** The body, cut into pieces of these lengths, each in memory of its own. */
+/** The body, cut into pieces of these lengths, which share one buffer. */
 async function readPieces(body: ServiceBody | null, lengths: readonly number[], work: CallWork): Promise<Buffer[]> {
   const total = lengths.reduce((sum, length) => sum + length, 0);
   for (let room = work.room?.(); room !== undefined; room = work.room?.()) await room;

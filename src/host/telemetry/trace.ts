@@ -29,7 +29,7 @@ export interface TracedStart {
 
 /** A call of a tool by a run. */
 export interface TracedTool {
-  /** As in the result of the run. */
+  /** The id that the call has in the result of the run. */
   readonly id: string;
   /** Up to 516 characters, which the code has chosen where there is no such tool. */
   readonly tool: string;

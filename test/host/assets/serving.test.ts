@@ -1,4 +1,4 @@
-/** Static files in the engine: what answers, with which headers, and what is never served. */
+/** Static files in the engine: their answers, the headers of these, and the files that are never served. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';

@@ -448,6 +448,18 @@ test('attack: an import of a file outside of the folder reads nothing', async t 
   });
 });
 
+test('attack: assets of a folder outside of the folder are refused, but for development', async t => {
+  const root = folder(t, {
+    'plugin/edgehost.toml': 'name = "a"\n[assets]\ndirectory = ".."\n',
+    'secret.txt': 'secret',
+  });
+  await t.throwsAsync(readFunctionFile(join(root, 'plugin')), {
+    code: 'EDGE_CONFIG_INVALID',
+    message: /outside of the folder of the file/,
+  });
+  await t.notThrowsAsync(readFunctionFile(join(root, 'plugin'), undefined, { isDevelopment: true }));
+});
+
 test('attack: a link to a file outside of the folder reads nothing', async t => {
   const root = folder(t, {
     'plugin/edgehost.toml': HEAD,

@@ -1,4 +1,4 @@
-/** What runs of sandboxes are billed with: usage, events, tails. */
+/** The usage rows, events and traces that runs of sandboxes are billed with. */
 import test from 'ava';
 import { type EdgeHost, type InvocationEvent, type LogEvent, usageCsv } from '../../../src/index.js';
 import { temporaryDirectory } from '../../bindings/bucket/stores.js';

@@ -1,6 +1,6 @@
 /**
- * The clocks of the realm. A run that may be paused has a clock of its own instead of the system's. That stands still while code runs, and moves when a tool
- * has answered or a timer is due. So it shows the same times when the code runs again.
+ * The clocks of the realm. A run that may be paused has a clock of its own instead of the system's. That clock stands still while code runs, and moves
+ * when a tool has answered or a timer is due, so it shows the same times when the code runs again.
  */
 import { Op } from '../../../isolate/ops/table.ts';
 import { opNumber } from '../../bridge.ts';

@@ -16,7 +16,7 @@ export interface AssetEntry {
   readonly changedMs: number;
 }
 
-/** The memory of an entry in its map, beside the characters of its path (measured, Node 20.20). */
+/** More than the memory of an entry in its map, beside the characters of its path: 20,000 take 220 bytes each (measured, Node 20.20). */
 export const ENTRY_BYTES = 400;
 
 export function entryBytes(path: string): number {

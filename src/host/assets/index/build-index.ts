@@ -11,7 +11,7 @@ import { ignoreRulesOf } from './ignore-rules.js';
 import { type FoundFile, walkFolder } from './walk-folder.js';
 
 export interface IndexOptions {
-  /** As `realpath` gives it. */
+  /** The folder, with no link in its path. */
   readonly root: string;
   readonly hiddenFiles: boolean;
   readonly share: HostShare;

@@ -1,11 +1,12 @@
 /** Finds the files of a folder of assets, with bounds, and without leaving the folder. */
 import type { Stats } from 'node:fs';
 import { lstat, opendir, realpath, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { EdgeError, messageOf } from '../../../quotas/errors.js';
 import { HOST_COSTS } from '../../../quotas/host/host-costs.js';
 import type { HostShare } from '../../../quotas/host/host-share.js';
 import { threadQueue } from '../../../quotas/host/threads.js';
+import { isInside } from '../../../storage/files/inside-folder.js';
 import type { IgnoreRules } from './ignore-rules.js';
 
 /** A file that was found. */
@@ -18,7 +19,7 @@ export interface FoundFile {
 }
 
 export interface WalkOptions {
-  /** As `realpath` gives it. */
+  /** The folder, with no link in its path. */
   readonly root: string;
   readonly rules: IgnoreRules;
   readonly share: HostShare;
@@ -83,7 +84,7 @@ async function lookAt(root: string, path: string): Promise<FoundFile> {
   } catch (error) {
     throw unreadable(root, path, error);
   }
-  if (file !== undefined && !file.startsWith(root.endsWith(sep) ? root : root + sep))
+  if (file !== undefined && !isInside(root, file))
     throw refused(root, path, `it is a link to ${file}, which is outside of the folder`);
   if (file !== undefined && stats.isDirectory()) throw refused(root, path, 'it is a link to a folder');
   if (!stats.isFile()) throw refused(root, path, 'it is neither a file nor a folder');

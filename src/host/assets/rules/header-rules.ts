@@ -3,7 +3,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { RuleFile } from './rule-file.js';
 import { filled, normalPath, RulePattern } from './rule-pattern.js';
 
-/** As the platform has it. */
+/** The hosted platform has the same bound. */
 const MAX_RULES = 100;
 /** The host frames the bodies of responses itself. */
 const NOT_ALLOWED: ReadonlySet<string> = new Set([

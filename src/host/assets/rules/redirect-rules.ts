@@ -2,7 +2,7 @@
 import { RuleFile } from './rule-file.js';
 import { filled, normalPath, RulePattern } from './rule-pattern.js';
 
-/** As the platform has them. The first rule with a placeholder or `*` ends the static ones. */
+/** The hosted platform has the same bounds. The first rule with a placeholder or `*` ends the static ones. */
 const MAX_STATIC = 2000;
 const MAX_DYNAMIC = 100;
 

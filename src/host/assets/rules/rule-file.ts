@@ -6,7 +6,7 @@ import { EdgeError, errorCode, messageOf } from '../../../quotas/errors.js';
 const MAX_BYTES = 1024 * 1024;
 /** The most errors of a file that are reported together. */
 const MAX_ERRORS = 20;
-/** As the platform has it. */
+/** The hosted platform has the same bound. */
 export const MAX_LINE_LENGTH = 2000;
 
 /** The text of a file of the folder, undefined without such a file. Rejects with EDGE_CONFIG_INVALID when it cannot be read or has more than 1 MiB. */

@@ -28,7 +28,7 @@ const MAX_COMPLAINTS = 20;
 const MAX_DEPTH = 200;
 
 export class ConfigReader {
-  /** As errors name it. */
+  /** The name of the file in errors. */
   readonly file: string;
   /** The value of the whole file, unchecked. */
   readonly root: unknown;

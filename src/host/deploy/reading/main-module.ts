@@ -1,7 +1,6 @@
 /** The source of the main module that a configuration file names, once its path was checked. */
-import { realpath } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { EdgeError } from '../../../quotas/errors.js';
+import { leadsOut } from '../../../storage/files/inside-folder.js';
 import { collectModules } from '../collect-modules.js';
 import type { ScriptSource } from '../deployment.js';
 import type { FunctionFiles, ReadingOptions } from '../function-file.js';
@@ -9,7 +8,7 @@ import { isFile } from './file-text.js';
 
 export interface MainModule {
   readonly files: FunctionFiles;
-  /** As the file has it. */
+  /** The path that is written in the file. */
   readonly written: string;
   readonly collect: ReadingOptions['collect'];
   /** An error at its place in the file. */
@@ -25,7 +24,6 @@ export async function mainModule({ files, written, collect, error }: MainModule)
       `main is "${written}", and TypeScript is compiled before it is loaded: by edgehost dev and edgehost serve, or by esbuild in your build`,
     );
   }
-  if (!main.startsWith(join(root, '/')) || !(await realpath(main)).startsWith(join(await realpath(root), '/')))
-    throw error(`main is "${written}", which is outside of the folder of the file`);
+  if (await leadsOut(root, main)) throw error(`main is "${written}", which is outside of the folder of the file`);
   return collect?.(files) ?? collectModules(root, main, rules, additional);
 }

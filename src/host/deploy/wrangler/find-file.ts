@@ -2,6 +2,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
 import { isObject } from '../../../quotas/schema/describe.js';
+import { isInside } from '../../../storage/files/inside-folder.js';
 import { readerOf } from '../reading/config-reader.js';
 import { isFile, textOf } from '../reading/file-text.js';
 
@@ -48,7 +49,7 @@ export async function redirectedFile(file: string): Promise<Redirected> {
   if (info?.isFile() !== true) {
     throw reader.error(['configPath'], `configPath is "${target}", and there is no such file: build the project again`);
   }
-  if (!(await realpath(found)).startsWith((await realpath(folder)) + sep))
+  if (!isInside(await realpath(folder), await realpath(found)))
     throw reader.error(['configPath'], `configPath is "${target}", which is outside of the folder of the project`);
   return { file: join(dirname(redirect), target), redirect };
 }

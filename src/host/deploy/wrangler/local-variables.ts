@@ -1,9 +1,10 @@
 /** Variables and secrets that are beside the configuration of the hosted platform: `.dev.vars`, or else `.env` in development. */
 import { readFile, realpath, stat } from 'node:fs/promises';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { isBindingName } from '../../../quotas/binding-name.js';
 import { EdgeError } from '../../../quotas/errors.js';
+import { isInside } from '../../../storage/files/inside-folder.js';
 
 export interface LocalVariables {
   readonly values: Readonly<Record<string, string>>;
@@ -59,7 +60,7 @@ async function textIn(folder: string, name: string): Promise<string | undefined>
   if (!isRegular) return undefined;
   const refuse = (why: string): EdgeError =>
     new EdgeError('EDGE_CONFIG_INVALID', `Cannot read ${file}: ${why}`, { location: { file } });
-  if (!real.startsWith((await realpath(folder)) + sep)) throw refuse('it is a link to a file outside of its folder');
+  if (!isInside(await realpath(folder), real)) throw refuse('it is a link to a file outside of its folder');
   if (size > MAX_BYTES) throw refuse(`it has ${size} bytes, at most ${MAX_BYTES} are allowed`);
   return readFile(real, 'utf8');
 }

@@ -1,7 +1,8 @@
 /** The migrations that a file of the hosted platform names for its databases. */
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { join, resolve } from 'node:path';
 import { EdgeError } from '../../../quotas/errors.js';
+import { isInside } from '../../../storage/files/inside-folder.js';
 import type { DatabaseMigrations } from '../function-file.js';
 import type { Translation } from './translate.js';
 
@@ -38,12 +39,12 @@ export async function migrationsOf(
 }
 
 async function readAll(root: string, path: string, names: readonly string[]): Promise<DatabaseMigrations['files']> {
-  const real = (await realpath(root)) + sep;
+  const real = await realpath(root);
   const read: { name: string; sql: string }[] = [];
   let bytes = 0;
   for (const name of names) {
     const file = await realpath(join(path, name));
-    if (!file.startsWith(real)) throw refusal(join(path, name), 'it is outside of the folder of the function');
+    if (!isInside(real, file)) throw refusal(join(path, name), 'it is outside of the folder of the function');
     const info = await stat(file);
     if (!info.isFile()) throw refusal(file, 'it is no regular file');
     bytes += info.size;

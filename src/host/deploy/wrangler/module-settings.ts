@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import type { ModuleKind } from '../../../protocol/messages.js';
+import { isInside } from '../../../storage/files/inside-folder.js';
 import type { ModuleRule } from '../collect-modules.js';
 import type { Bundling, FileBuild } from '../function-file.js';
 import { globMatcher } from '../glob.js';
@@ -72,7 +73,7 @@ export async function additionalModules(
     }
   };
   const start = base === undefined ? dirname(main) : resolve(root, base);
-  if (start !== root && !start.startsWith(root + sep)) return [];
+  if (!isInside(root, start)) return [];
   await visit(start);
   return found.slice(0, MAX_FILES).sort();
 }

@@ -5,6 +5,7 @@ import type { EdgeError } from '../../../quotas/errors.js';
 import { complaintsAbout } from '../../../quotas/schema/check.js';
 import { dotted } from '../../../quotas/schema/complaint.js';
 import { nearestName } from '../../../quotas/schema/nearest-name.js';
+import { leadsOut } from '../../../storage/files/inside-folder.js';
 import type { FunctionFile, ReadingOptions } from '../function-file.js';
 import { type ConfigReader, readerOf, textOfComplaint, throwAll } from '../reading/config-reader.js';
 import { textOf } from '../reading/file-text.js';
@@ -21,7 +22,7 @@ import { versionVariable } from './version-variable.js';
 const MAX_COMPLAINTS = 20;
 
 /**
- * @param path as errors name it
+ * @param path the file; errors name it so
  * @throws EdgeError EDGE_CONFIG_INVALID with file, line and column; EDGE_SCRIPT_IMPORT; EDGE_SCRIPT_TOO_LARGE
  */
 export async function readWranglerFile(path: string, reading: ReadingOptions): Promise<FunctionFile> {
@@ -35,6 +36,8 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
   // The schema has checked it.
   const table = own.table as WranglerTable;
   const root = dirname(resolve(file));
+  // The folder where people keep their files, and not the one where a build tool has written its own.
+  const project = redirect === undefined ? root : dirname(dirname(dirname(resolve(redirect))));
   const name = table.name ?? basename(root);
   const translation = new Translator(reader, own, name).translate();
   notes.push(...translation.notes);
@@ -43,8 +46,7 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
 
   const { options: configured, inputs: variableFiles } = await withLocalVariables(translation.options, {
     own,
-    // Where the person keeps them, and not where a build tool has written its file.
-    folder: redirect === undefined ? root : dirname(dirname(dirname(resolve(redirect)))),
+    folder: project,
     environment,
     isDevelopment,
     notes,
@@ -58,6 +60,16 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
   };
   if (table.main === undefined && table.assets === undefined)
     throw mainError('main is missing, expected the path of the main module, or assets for static files alone');
+  const assets = table.assets && assetsOf(table.assets, root);
+  const bundling = bundlingOf(root, table);
+  // In development the files are the person's own.
+  if (!isDevelopment) {
+    const named = { assets: assets?.directory, tsconfig: bundling.tsconfig };
+    for (const [key, path] of Object.entries(named)) {
+      if (path !== undefined && (await leadsOut(project, path)))
+        throw reader.error(own.pathOf(key), `${key} names ${path}, which is outside of the folder of the project`);
+    }
+  }
   const rules = rulesOf(table);
   const main = resolve(root, table.main ?? '');
   const source =
@@ -68,7 +80,7 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
             root,
             main,
             rules,
-            bundling: bundlingOf(root, table),
+            bundling,
             additional: await additionalModules(root, main, table, rules),
           },
           written: table.main,
@@ -82,7 +94,7 @@ export async function readWranglerFile(path: string, reading: ReadingOptions): P
   };
   return {
     source,
-    options: { ...configured, vars, ...(table.assets !== undefined && { assets: assetsOf(table.assets, root) }) },
+    options: { ...configured, vars, ...(assets !== undefined && { assets }) },
     notes: notes.map(note => `${basename(file)}: ${note}`),
     inputs: [resolve(path), resolve(file), ...(redirect === undefined ? [] : [resolve(redirect)]), ...variableFiles],
     migrations: await migrationsOf(root, translation.migrations),

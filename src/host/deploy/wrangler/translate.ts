@@ -1,6 +1,5 @@
 /** The options of load() that a checked file of the hosted platform asks for. */
 import { COMPATIBILITY_FLAGS } from '../../../bindings/compatibility-flags.js';
-import { REGISTRY } from '../../../bindings/registry.js';
 import { consumerOf, type QueueConsumerOptions } from '../../../config-schema/consumer-shapes.js';
 import type { LimitOverrides } from '../../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../../quotas/schema/complaint.js';
@@ -107,7 +106,7 @@ export class Translator {
         ...(entrypoint !== undefined && { entrypoint }),
         ...(props !== undefined && { props }),
       })),
-      ...this.#loaders(),
+      ...this.#named('loaders', table.worker_loaders, ['worker_loaders'], () => ({})),
     };
     this.#addHyperdrive();
     const { binding: assetsBinding } = table.assets ?? {};
@@ -142,17 +141,6 @@ export class Translator {
       configurations[item.binding] = configOf(item);
     }
     return { [option]: configurations };
-  }
-
-  #loaders(): object {
-    const loaders = this.#table.worker_loaders;
-    if (loaders === undefined || REGISTRY.named.some(({ option }) => option === 'loaders'))
-      return this.#named('loaders', loaders, ['worker_loaders'], () => ({}));
-    for (const { binding } of loaders) {
-      this.#unavailable[binding] = unavailableText(binding, 'worker_loaders', 'load functions by the application');
-    }
-    this.#notes.push('"worker_loaders" is not available here: load functions by the application');
-    return {};
   }
 
   #addHyperdrive(): void {

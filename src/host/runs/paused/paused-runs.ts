@@ -1,6 +1,6 @@
 /**
- * Paused runs of a sandbox at rest: their ledgers, sealed with the key of the storage, in a key-value namespace of the account. So they count towards its
- * bytes, expire, and are removed with the account. Nothing of them is in memory.
+ * Paused runs of a sandbox at rest: their ledgers, sealed with the key of the storage, in a key-value namespace of the account. Therefore they count towards
+ * its bytes, expire, and are removed with the account. Nothing of them is in memory.
  */
 import { hkdfSync, randomBytes } from 'node:crypto';
 import { takeApart } from '../../../bindings/callbacks/call-body.js';

@@ -402,6 +402,37 @@ test('attack: migrations outside of the folder are refused', async t => {
   });
 });
 
+for (const [name, settings] of Object.entries({
+  'assets of another folder': { assets: { directory: '../other' } },
+  'assets behind a link': { assets: { directory: 'link' } },
+  'a tsconfig of another folder': { main: 'index.js', tsconfig: '../other/tsconfig.json' },
+})) {
+  test(`attack: ${name} are refused, but for development`, async t => {
+    const root = folder(t, {
+      'project/wrangler.json': json(settings),
+      'project/index.js': HELLO,
+      'other/tsconfig.json': '{}',
+    });
+    symlinkSync(join(root, 'other'), join(root, 'project/link'));
+    await t.throwsAsync(readFunctionFile(join(root, 'project')), {
+      code: 'EDGE_CONFIG_INVALID',
+      message: /outside of the folder of the project/,
+    });
+    await t.notThrowsAsync(readFunctionFile(join(root, 'project'), undefined, { isDevelopment: true }));
+  });
+}
+
+test('the assets of a project whose build tool has written its file elsewhere in it are found', async t => {
+  const root = folder(t, {
+    '.wrangler/deploy/config.json': json({ configPath: '../../dist/server/wrangler.json' }),
+    'dist/server/wrangler.json': json({ main: 'index.js', assets: { directory: '../client' } }),
+    'dist/server/index.js': HELLO,
+    'dist/client/index.html': 'page',
+  });
+  const { options } = await readFunctionFile(root);
+  t.deepEqual(options.assets, { directory: join(root, 'dist/client') });
+});
+
 test('loadFile() bundles TypeScript and packages, replaces names, and has the environment that is asked for', async t => {
   const root = project(
     t,
