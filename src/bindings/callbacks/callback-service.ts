@@ -1,7 +1,7 @@
 /** Calls of the application's functions: arguments are decoded, the function runs within its bounds, and what it answers is encoded. */
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
-import type { CallWork } from '../../quotas/host/call-work.js';
+import { type CallWork, measured } from '../../quotas/host/call-work.js';
 import { describe, isObject } from '../../quotas/schema/describe.js';
 import type { ClientBodies } from '../bodies/given-bodies.js';
 import type { GivenBodySource } from '../bodies/given-body.js';
@@ -279,15 +279,6 @@ function areLengths(value: unknown): value is readonly number[] {
     sum += length;
   }
   return sum <= MAX_BYTES;
-}
-
-function measured<T>(work: CallWork, run: () => T): T {
-  const began = performance.now();
-  try {
-    return run();
-  } finally {
-    work.charge(performance.now() - began);
-  }
 }
 
 /** The part of an application's error that a function receives: no stack, no cause, no properties. */

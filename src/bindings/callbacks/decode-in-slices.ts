@@ -1,6 +1,6 @@
 /** Decodes values of functions without holding up others that have work on this thread. */
 import { setImmediate as nextRound } from 'node:timers/promises';
-import type { CallWork } from '../../quotas/host/call-work.js';
+import { type CallWork, measured } from '../../quotas/host/call-work.js';
 import { type DecodeOther, ValueDecoder, type ValueParts } from './decode.js';
 import { heapBytesOfValue } from './value-bytes.js';
 
@@ -8,12 +8,7 @@ const SLICE_MS = 2;
 
 /** @throws as `heapBytesOfValue` does, of which it is a part that is charged */
 export function countedBytes(encoded: unknown, work: Pick<CallWork, 'charge'>): number {
-  const began = performance.now();
-  try {
-    return heapBytesOfValue(encoded);
-  } finally {
-    work.charge(performance.now() - began);
-  }
+  return measured(work, () => heapBytesOfValue(encoded));
 }
 
 /**
@@ -29,18 +24,9 @@ export async function decodeInSlices(
   other?: DecodeOther,
 ): Promise<ValueDecoder> {
   const decoder = new ValueDecoder(encoded, parts, other);
-  while (!slice(decoder, work)) {
+  while (!measured(work, () => decoder.run(performance.now() + SLICE_MS))) {
     await nextRound();
     await work.turn();
   }
   return decoder;
-}
-
-function slice(decoder: ValueDecoder, work: Pick<CallWork, 'charge'>): boolean {
-  const began = performance.now();
-  try {
-    return decoder.run(began + SLICE_MS);
-  } finally {
-    work.charge(performance.now() - began);
-  }
 }

@@ -8,6 +8,7 @@ import { compilePattern } from '../../hostnames/route-pattern.js';
 import { EdgeError } from '../../quotas/errors.js';
 import type { HostBudget, HostShare } from '../../quotas/host/host-share.js';
 import { checkOptions, givenOf } from '../../quotas/schema/check-options.js';
+import { keyOf } from '../../storage/files/key-file.js';
 import { KeyedMutex } from '../../storage/records/keyed-mutex.js';
 import { Account } from '../account.js';
 import type { AccountHost } from '../account-host.js';
@@ -137,11 +138,7 @@ export class HostAccounts {
       loaders: new AccountLoaders(id, share),
       redeclare: (zones, patterns) => routes.names.redeclare(id, zones, patterns.map(compilePattern)),
       announce: async update => common.remote?.link.call('account.update', id, { ...update }),
-      secretsKey: async () => {
-        const { secretsKey } = await storage.openForUse();
-        const found = await secretsKey.read();
-        return found instanceof Uint8Array ? found : await secretsKey.create();
-      },
+      secretsKey: async () => keyOf((await storage.openForUse()).secretsKey),
       alone: async (name, task) => {
         const { locks } = await storage.openForUse();
         return await (locks === undefined ? task() : locks.run(name, task));

@@ -13,7 +13,7 @@ import type { BodyForm, CallAnswer, ReceivedCall } from '../../bindings/function
 import { MAX_PATH } from '../../bindings/function/wire.js';
 import type { ServiceBody } from '../../bindings/service.js';
 import { EdgeError } from '../../quotas/errors.js';
-import type { CallWork } from '../../quotas/host/call-work.js';
+import { type CallWork, measured } from '../../quotas/host/call-work.js';
 import { heapBytesOf } from '../../quotas/host/heap-bytes.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import { expensiveStructure } from '../../quotas/host/json-structure.js';
@@ -146,14 +146,11 @@ async function decoded(
 
 /** @throws TypeError for a text that would take long to parse, SyntaxError */
 function parsed(text: string, name: string, work: Pick<CallWork, 'charge'>): unknown {
-  const began = performance.now();
-  try {
+  return measured(work, () => {
     const tooMuch = expensiveStructure(text);
     if (tooMuch !== undefined) throw new TypeError(`The result of ${name}() has ${tooMuch} are allowed`);
     return JSON.parse(text);
-  } finally {
-    work.charge(performance.now() - began);
-  }
+  });
 }
 
 interface ReceivedParts {

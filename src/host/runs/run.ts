@@ -23,7 +23,6 @@ import { checkAnswer } from '../rpc/call-heads.js';
 import type { CalleeAnswer } from '../rpc/call-sink.js';
 import { run as runCall, StartOfRun } from '../rpc/run-call.js';
 import type { InvocationTrace } from '../telemetry/trace.js';
-import type { Ledger } from './paused/ledger.js';
 import { base64 } from './paused/ledger-bytes.js';
 import type { RecordParts, RunRecord } from './paused/run-record.js';
 import { boundedBody, hintIn } from './run-answer.js';
@@ -31,7 +30,7 @@ import { LIMITS, messageIn, runError, toEdgeError } from './run-errors.js';
 import { type RunLimits, runLimitError } from './run-limits.js';
 import type { RunThread } from './run-threads.js';
 import { report, TOOL_ROW, type ToolCalls } from './tool-calls.js';
-import type { PausedRun, RunLog, RunOptions, RunResult, RunUsage } from './types.js';
+import type { RunLog, RunOptions, RunResult, RunUsage } from './types.js';
 
 /** The file that the code is, in stacks. */
 const FILE = 'run.js';
@@ -62,17 +61,14 @@ export interface RunParts {
   /** Placeholders of secrets. */
   readonly env: LoadHead['env'];
   readonly toolNames: readonly string[];
-  /** Only for runs that may be paused. */
-  readonly pausing?: Pausing;
+  /** Makes the record of a run that may be paused. @default runs cannot be paused */
+  readonly record?: (parts: RunRecordParts) => RunRecord;
   /** The calls of one run. @param trace its record for OpenTelemetry, once it has begun */
   toolCalls(options: RunOptions, trace: () => InvocationTrace | undefined, record: RunRecord | undefined): ToolCalls;
 }
 
-/** How a run is recorded, and where its record is kept when it is paused. */
-export interface Pausing {
-  record(parts: Omit<RecordParts, 'resumed'>): RunRecord;
-  keep(ledger: Ledger): Promise<PausedRun>;
-}
+/** The parts of a record that its run provides. */
+export type RunRecordParts = Pick<RecordParts, 'hold' | 'onPaused' | 'onDiverged'>;
 
 /** How it went, as its invocation reports it. */
 interface Finished {
@@ -102,8 +98,8 @@ class Run {
   readonly #options: RunOptions;
   readonly #tools: ToolCalls;
   readonly #record: RunRecord | undefined;
-  #isPaused = false;
-  #endedBy: EdgeError | undefined;
+  /** The record of the run, once it is paused. */
+  #paused: RunRecord | undefined;
   readonly #logs: RunLog[] = [];
   readonly #logBudget: LogBudget;
   readonly #startedMs = performance.now();
@@ -117,10 +113,10 @@ class Run {
     this.#parts = parts;
     this.#options = options;
     const { share } = parts.context;
-    this.#record = parts.pausing?.record({
+    this.#record = parts.record?.({
       hold: bytes => share.bytes.countHeap(bytes),
       onPaused: () => {
-        this.#isPaused = true;
+        this.#paused = this.#record;
         this.#end(new EdgeError('EDGE_CANCELED', 'The run is paused'));
       },
       onDiverged: error => this.#end(error),
@@ -140,7 +136,7 @@ class Run {
       if (divergence !== undefined) throw divergence;
       return { status: 'ok', value, ...(hint !== undefined && { hint }), ...this.#outcome() };
     } catch (error) {
-      return this.#isPaused ? await this.#pause(code, input) : this.#failure(error);
+      return this.#paused === undefined ? this.#failure(error) : await this.#pause(this.#paused, code, input);
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.#tools.over();
@@ -278,7 +274,6 @@ class Run {
   }
 
   #end(error: EdgeError): void {
-    this.#endedBy ??= error;
     this.#invocation?.end(error, 'canceled');
   }
 
@@ -354,15 +349,12 @@ class Run {
     report(this.#options.onLog, line);
   }
 
-  async #pause(code: string, { head, body }: ReturnType<typeof encodedInput>): Promise<RunResult> {
-    const { pausing } = this.#parts;
+  async #pause(record: RunRecord, code: string, { head, body }: ReturnType<typeof encodedInput>): Promise<RunResult> {
     try {
-      if (pausing === undefined || this.#record === undefined) throw this.#aborting.signal.reason;
-      this.#record.checkWhole();
       if (body !== null && !(body instanceof Uint8Array))
         throw new EdgeError('EDGE_NOT_SUPPORTED', 'Cannot pause the run: its input has a stream');
       const bytes = body === null ? null : base64(body);
-      const paused = await pausing.keep(this.#record.ledger(code, { head, bytes }));
+      const paused = await record.keep(code, { head, bytes });
       return { status: 'paused', paused, ...this.#outcome() };
     } catch (error) {
       return this.#failure(error);
@@ -378,9 +370,7 @@ class Run {
 
   #failure(thrown: unknown): RunResult {
     const { aborted, reason } = this.#aborting.signal;
-    const ended = toEdgeError(
-      aborted ? reason : this.#endedBy?.code === 'EDGE_REPLAY_DIVERGED' ? this.#endedBy : thrown,
-    );
+    const ended = toEdgeError(aborted ? reason : thrown);
     const error = (aborted ? undefined : this.#record?.divergence(ended.code)) ?? ended;
     const { exceeded } = this.#tools;
     // The code has failed because of a call that it could not make.

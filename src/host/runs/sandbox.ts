@@ -15,10 +15,11 @@ import type { AccountHost } from '../account-host.js';
 import type { AccountLimits } from '../account-limits.js';
 import { FunctionStats } from '../invocation/function-stats.js';
 import type { InvocationContext } from '../invocation/invocation-context.js';
+import type { Ledger } from './paused/ledger.js';
 import { bytesOf } from './paused/ledger-bytes.js';
 import { PAUSED_RUNS, PausedRuns } from './paused/paused-runs.js';
-import { type Decision, type RecordParts, RunRecord } from './paused/run-record.js';
-import { encodedInput, type Pausing, type RunParts, type RunPlace, runOnce } from './run.js';
+import { type Decision, RunRecord } from './paused/run-record.js';
+import { encodedInput, type RunParts, type RunPlace, type RunRecordParts, runOnce } from './run.js';
 import { type RunLimits, runLimits } from './run-limits.js';
 import type { RunThreads } from './run-threads.js';
 import {
@@ -145,8 +146,9 @@ export class AccountSandbox {
     const input = encodedInput(given.input);
     const parts = this.#current();
     if (place !== undefined) return await runOnce({ ...parts, place }, code, input, given);
-    const pausing = this.#options.approve === undefined ? undefined : this.#pausing(this.#paused.newId(), undefined);
-    return await runOnce({ ...parts, ...(pausing !== undefined && { pausing }) }, code, input, given);
+    if (this.#options.approve === undefined) return await runOnce(parts, code, input, given);
+    const keep = (ledger: Ledger): Promise<PausedRun> => this.#paused.put(this.#paused.newId(), ledger);
+    return await runOnce({ ...parts, record: own => new RunRecord({ ...own, keep }) }, code, input, given);
   }
 
   /**
@@ -182,11 +184,18 @@ export class AccountSandbox {
         `Cannot resume the run ${describe(id)}: sandbox "${this.name}" of account "${this.#account.id}" has no such paused run`,
       );
     const decision: Decision = approved ? { approved } : { approved, reason: note ?? 'The call was not approved' };
-    const pausing = this.#pausing(id, { ledger, decision });
+    const keep = (next: Ledger): Promise<PausedRun> => this.#paused.put(id, next);
+    let resumed: RunRecord | undefined;
+    const record = (own: RunRecordParts): RunRecord => {
+      resumed = new RunRecord({ ...own, keep, resumed: { ledger, decision } });
+      return resumed;
+    };
     const { bytes, head } = ledger.input;
     const input = { head, body: bytes === null ? null : bytesOf(bytes) };
-    const result = await runOnce({ ...this.#current(), pausing }, ledger.code, input, options);
-    if (result.status !== 'paused' && pausing.hasGoneOn) await this.#paused.delete(id);
+    const result = await runOnce({ ...this.#current(), record }, ledger.code, input, options);
+    // The result is not lost with a storage that fails: the run then stays paused.
+    if (result.status !== 'paused' && resumed?.isReplayed === true)
+      await this.#paused.delete(id).catch((error: Error) => this.#account.host.warn(error));
     return result;
   }
 
@@ -198,21 +207,9 @@ export class AccountSandbox {
   /** Deletes a paused run. Resolves with false for an unknown id. */
   async discard(id: string): Promise<boolean> {
     if (typeof id !== 'string') throw new TypeError(`The id of discard() is ${describe(id)}, expected text`);
-    return await this.#paused.delete(id);
-  }
-
-  #pausing(id: string, resumed: RecordParts['resumed']): Pausing & { readonly hasGoneOn: boolean } {
-    let record: RunRecord | undefined;
-    return {
-      record: parts => {
-        record = new RunRecord({ ...parts, ...(resumed !== undefined && { resumed }) });
-        return record;
-      },
-      keep: ledger => this.#paused.put(id, ledger),
-      get hasGoneOn() {
-        return record?.isReplayed === true;
-      },
-    };
+    const isThere = await this.#paused.has(id);
+    if (isThere) await this.#paused.delete(id);
+    return isThere;
   }
 
   /**

@@ -51,3 +51,13 @@ export type AccountWork = Pick<CallWork, 'charge' | 'turn'>;
 export function accountWork(share: AccountWork): CallWork {
   return { ...OWN_WORK, owner: share, charge: ms => share.charge(ms), turn: () => share.turn() };
 }
+
+/** Runs what takes the host some time, and charges that time. */
+export function measured<T>(work: Pick<CallWork, 'charge'>, run: () => T): T {
+  const began = performance.now();
+  try {
+    return run();
+  } finally {
+    work.charge(performance.now() - began);
+  }
+}

@@ -19,6 +19,20 @@ export interface KeyStore {
   create(): Promise<Uint8Array>;
 }
 
+/** The key, which is created where it is missing. Callers at the same time get the same one. */
+export async function keyOf(store: KeyStore): Promise<Uint8Array> {
+  const found = await store.read();
+  if (found instanceof Uint8Array) return found;
+  try {
+    return await store.create();
+  } catch (error) {
+    // Another caller has created it since.
+    const created = await store.read();
+    if (created instanceof Uint8Array) return created;
+    throw error;
+  }
+}
+
 /** The key as 64 hexadecimal digits in a line. */
 export function keyFile(path: string): KeyStore {
   const read: KeyStore['read'] = async () => {
@@ -34,26 +48,34 @@ export function keyFile(path: string): KeyStore {
     await chmod(path, PRIVATE_FILE_MODE).catch(() => {});
     return new Uint8Array(Buffer.from(text.trim(), 'hex'));
   };
+  const create = async (): Promise<Uint8Array> => {
+    const key = randomBytes(KEY_BYTES);
+    try {
+      // A process was killed while it wrote the file, so nothing has been encrypted with that key.
+      if ((await read()) === 'damaged') await unlink(path);
+      const file = await open(path, 'wx', PRIVATE_FILE_MODE);
+      try {
+        await file.writeFile(`${key.toString('hex')}\n`);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await syncDirectory(dirname(path));
+    } catch (error) {
+      throw storageError('write the key of the secrets', error);
+    }
+    return new Uint8Array(key);
+  };
+  // A file that is being written looks damaged, so callers at the same time share one creation.
+  let creating: Promise<Uint8Array> | undefined;
   return {
     path,
     read,
-    async create() {
-      const key = randomBytes(KEY_BYTES);
-      try {
-        // A process was killed while it wrote the file, so nothing has been encrypted with that key.
-        if ((await read()) === 'damaged') await unlink(path);
-        const file = await open(path, 'wx', PRIVATE_FILE_MODE);
-        try {
-          await file.writeFile(`${key.toString('hex')}\n`);
-          await file.sync();
-        } finally {
-          await file.close();
-        }
-        await syncDirectory(dirname(path));
-      } catch (error) {
-        throw storageError('write the key of the secrets', error);
-      }
-      return new Uint8Array(key);
+    create() {
+      creating ??= create().finally(() => {
+        creating = undefined;
+      });
+      return creating;
     },
   };
 }

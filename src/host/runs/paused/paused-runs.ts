@@ -62,11 +62,16 @@ export class PausedRuns {
     return sealed === null ? undefined : await this.#open(id, sealed);
   }
 
-  /** Whether there was one. */
-  async delete(id: string): Promise<boolean> {
-    if (!ID.test(id) || (await this.#parts.kv().get(this.#keyOf(id))) === null) return false;
+  /** Without reading the ledger. */
+  async has(id: string): Promise<boolean> {
+    if (!ID.test(id)) return false;
+    // No other id begins with this one.
+    return (await this.#parts.kv().list({ prefix: this.#keyOf(id), limit: 1 })).keys.length > 0;
+  }
+
+  /** @param id of a run that is there, or was */
+  async delete(id: string): Promise<void> {
     await this.#parts.kv().delete(this.#keyOf(id));
-    return true;
   }
 
   /** The oldest first. One that is resumed or deleted meanwhile may be left out. */

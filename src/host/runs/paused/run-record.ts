@@ -11,7 +11,9 @@ import { type CallbackReply, MAX_BYTES, MAX_SEQUENCES } from '../../../bindings/
 import type { Service, ServiceBody, ServiceCall, ServiceReply } from '../../../bindings/service.js';
 import { EdgeError, type EdgeErrorCode } from '../../../quotas/errors.js';
 import { guarded } from '../../../quotas/guarded.js';
+import { measured } from '../../../quotas/host/call-work.js';
 import { isObject } from '../../../quotas/schema/describe.js';
+import type { PausedRun } from '../types.js';
 import {
   isSameCall,
   LEDGER_VERSION,
@@ -45,6 +47,8 @@ export interface RecordParts {
   readonly onPaused: () => void;
   /** The code does not do the same as before. */
   readonly onDiverged: (error: EdgeError) => void;
+  /** Stores the ledger of a run that is paused. */
+  readonly keep: (ledger: Ledger) => Promise<PausedRun>;
 }
 
 export class RunRecord {
@@ -71,6 +75,8 @@ export class RunRecord {
   #unrecorded = 0;
   #problem: string | undefined;
   #pending: number | undefined;
+  /** The first call that was not expected. */
+  #strayed: EdgeError | undefined;
   #isOver = false;
 
   constructor(parts: RecordParts) {
@@ -98,7 +104,7 @@ export class RunRecord {
 
   /** The error of a run that has ended before it came to where it was. @param code of the error that it has ended with; undefined when it has returned */
   divergence(code?: EdgeErrorCode): EdgeError | undefined {
-    if (this.isReplayed) return undefined;
+    if (this.#strayed !== undefined || this.isReplayed) return this.#strayed;
     switch (code) {
       case undefined:
         return this.#diverged('it has ended');
@@ -122,6 +128,7 @@ export class RunRecord {
   service(make: (call: ServiceCall, begun: BegunCall) => Promise<ServiceReply>): Service {
     return async call => {
       const { entry, body } = await this.#read(call);
+      const { work } = call;
       if (this.#pending !== undefined) {
         this.#add(entry);
         return await givenUp(call);
@@ -129,9 +136,10 @@ export class RunRecord {
       let index: number;
       if (this.#awaited.size === 0) index = this.#add(entry);
       else {
-        const found = this.#find(entry);
+        const found = measured(work, () => this.#find(entry));
         if (found === undefined) {
-          this.#parts.onDiverged(this.#diverged(`it calls ${entry.tool}()`));
+          this.#strayed ??= this.#diverged(`it calls ${entry.tool}()`);
+          this.#parts.onDiverged(this.#strayed);
           return await givenUp(call);
         }
         index = found;
@@ -154,7 +162,7 @@ export class RunRecord {
 
   /** The call waits for approval: the run ends as soon as no tool runs any more. @throws EdgeError EDGE_NOT_SUPPORTED */
   async pause({ index }: BegunCall, signal: AbortSignal): Promise<never> {
-    this.checkWhole();
+    this.#checkWhole();
     // The first one; the others are asked about again when the run continues.
     this.#pending ??= index;
     this.#settle();
@@ -173,9 +181,11 @@ export class RunRecord {
     return { ...entry, services: new Map(services) };
   }
 
-  ledger(code: string, input: Ledger['input']): Ledger {
+  /** Stores the ledger. Rejects with EDGE_NOT_SUPPORTED when it is not whole, and as the storage does. */
+  async keep(code: string, input: Ledger['input']): Promise<PausedRun> {
+    this.#checkWhole();
     const { clockMs, randomKey } = this;
-    return {
+    return await this.#parts.keep({
       version: LEDGER_VERSION,
       run: this.#run,
       code,
@@ -185,11 +195,11 @@ export class RunRecord {
       entries: this.#entries,
       pending: this.#pending ?? 0,
       pausedAt: Date.now(),
-    };
+    });
   }
 
   /** @throws EdgeError EDGE_NOT_SUPPORTED when the ledger is not whole */
-  checkWhole(): void {
+  #checkWhole(): void {
     if (this.#problem !== undefined)
       throw new EdgeError('EDGE_NOT_SUPPORTED', `Cannot pause the run: ${this.#problem}`);
   }
@@ -263,16 +273,17 @@ export class RunRecord {
   }
 
   /** Reads a body that fits into the ledger. The bytes were announced by a cell, which may send others: the service behind looks at them again. */
-  async #read({ args, body }: ServiceCall): Promise<{ entry: LedgerCall; body: ServiceBody | null }> {
+  async #read({ args, body, work }: ServiceCall): Promise<{ entry: LedgerCall; body: ServiceBody | null }> {
     const { f, v, b, s } = isObject(args) ? args : {};
     const lengths = Array.isArray(b) ? b.slice(0, MAX_SEQUENCES).map(Number) : [];
-    const entry = (bytes: Uint8Array): LedgerCall => ({
-      kind: 'call',
-      tool: String(f),
-      input: JSON.stringify(v) ?? '',
-      lengths,
-      bytes: base64(bytes),
-    });
+    const entry = (bytes: Uint8Array): LedgerCall =>
+      measured(work, () => ({
+        kind: 'call',
+        tool: String(f),
+        input: JSON.stringify(v) ?? '',
+        lengths,
+        bytes: base64(bytes),
+      }));
     if (body === null) return { entry: entry(NOTHING), body };
     const announced = lengths.reduce((sum, length) => sum + length, 0);
     const isRead = s === false && announced >= 0 && this.#readingBytes + announced <= MAX_LEDGER_BYTES;

@@ -109,6 +109,7 @@ test('a run that fails before it came to where it was has diverged; one that pas
     hold: () => {},
     onPaused: () => {},
     onDiverged: () => {},
+    keep: () => Promise.reject(new Error('The run is paused')),
   });
   for (const code of [undefined, 'EDGE_HANDLER_THREW', 'EDGE_HANDLER_STALLED'] as const) {
     const error = record.divergence(code);
