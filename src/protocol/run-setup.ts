@@ -2,9 +2,9 @@
 export interface RunSetup {
   /** The names of the tools, with their namespaces: `crm.find`. */
   readonly tools: readonly string[];
-  /** The time at which the clock of the code begins, which answers move. Only a run that may be paused has it. @default the clock of the system */
+  /** The time at which the clock of the code begins, which answers move. @default the clock of the system, for a run that cannot be paused */
   readonly clockMs?: number;
-  /** 32 bytes in hexadecimal digits: random values come from this key. Only a run that may be paused has it. @default the system makes them */
+  /** 32 bytes in hexadecimal digits: random values come from this key. @default the system makes them, for a run that cannot be paused */
   readonly randomKey?: string;
 }
 

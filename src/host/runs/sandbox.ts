@@ -152,8 +152,8 @@ export class AccountSandbox {
   }
 
   /**
-   * Continues a paused run. Its code runs again from the beginning, and gets the same answers, times and random values as before. Then it makes the call that
-   * it waited for, or gets an error in its place. `logs` has all lines again, `calls` only new ones. The run is deleted when it has continued and ended. It
+   * Continues a paused run. Its code runs again from the beginning, and gets the same answers, times and random values as before. The call that it waited for
+   * is made then, or fails. `logs` has all lines again, `calls` only new ones. The run is deleted when it has continued and ended. It
    * stays when it could not continue, and when it is paused again, under the same id. It also stays when this process ends meanwhile: the call may then be
    * repeated, with the same `callId`.
    *

@@ -1,4 +1,4 @@
-/** What a resumed run repeats, counts and reports, where the first part of the run was not plain. */
+/** A resumed run whose first part had failed calls, refused calls or other oddities: the calls that it repeats, counts and reports. */
 import test, { type ExecutionContext } from 'ava';
 import { LEDGER_VERSION, type Ledger } from '../../../../src/host/runs/paused/ledger.js';
 import { RunRecord } from '../../../../src/host/runs/paused/run-record.js';
