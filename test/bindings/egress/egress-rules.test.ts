@@ -200,16 +200,20 @@ for (const { name, options } of PLACES) {
     );
     for (const outcome of refused)
       t.regex(outcome, /^EDGE_EGRESS_DENIED Cannot connect to .*: no entry of option egress\.hosts/);
-    const events: EgressEvent[] = [];
-    host.on('egress', event => events.push(event));
+    const late = new Promise<EgressEvent>(resolve => {
+      host.on('egress', event => {
+        if (event.host === 'late.localhost') resolve(event);
+      });
+    });
     await dial(`late.localhost:${port}`);
-    t.like(events[0], {
+    const event = await late;
+    t.like(event, {
       protocol: 'tcp',
       host: 'late.localhost',
       port,
       entry: { host: 'late.localhost', ports: [port] },
     });
-    t.is(events[0]?.method, undefined);
+    t.is(event.method, undefined);
   });
 
   test(`a WebSocket gets secrets in its headers and protocols, with ${name}`, async t => {
