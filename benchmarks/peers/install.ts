@@ -9,7 +9,7 @@ import type { Peer } from './peer.js';
 const INSTALL_WITHIN_MS = 5 * 60_000;
 
 /** The folder. Rejects with the last lines of npm when it cannot be installed. */
-export async function installPeer(peer: Peer, parent: string): Promise<string> {
+export async function installPeer(peer: Pick<Peer, 'name' | 'packages'>, parent: string): Promise<string> {
   const folder = join(parent, peer.name);
   await mkdir(folder);
   await writeFile(join(folder, 'package.json'), '{ "private": true }');

@@ -7,6 +7,7 @@ import { installPeer } from '../peers/install.js';
 import type { Peer } from '../peers/peer.js';
 import { PEERS } from '../peers/peers.js';
 import { measurePlatform } from '../peers/platform.js';
+import { measurePeerRuns } from '../runs/peer-runs.js';
 import { BUCKET_FUNCTION } from '../subjects/bucket-function.js';
 import { largeFunction, TEXT_FUNCTION } from '../subjects/sources.js';
 import { startServer } from '../subprocess.js';
@@ -18,7 +19,7 @@ export const peers: Benchmark = {
   name: 'peers',
   isOptional: true,
   measures:
-    'Other runtimes with the same functions: calls inside the process, HTTP at 64 connections, cold start of 20 KB, the bucket, and key-value, cache and service bindings beside ours.',
+    'Other runtimes with the same functions: calls inside the process, HTTP at 64 connections, cold start of 20 KB, the bucket, and key-value, cache and service bindings beside ours. Other sandboxes with the run of `runs`.',
   floor: 'for HTTP, a bare `node:http` server.',
   async run(context) {
     const figures: Figure[] = [];
@@ -30,6 +31,7 @@ export const peers: Benchmark = {
         context.progress(`${peer.name} skipped: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
+    figures.push(...(await measurePeerRuns(context)));
     if (figures.length === 0) throw new Error('No peer could be installed and measured; see above');
     return figures;
   },
