@@ -69,6 +69,7 @@ const SLOW = [
   'examples/demo',
   'examples/cluster',
   'examples/chat',
+  'examples/agent',
   'management/state/secrets-key',
   'storage/full-disk',
   'host/platform-errors',

@@ -97,7 +97,8 @@ export interface AccountHost {
   functionUsage(name: string): FunctionUsage | undefined;
   /** The usage of the account. Rejects like `account.usage(query)`. `work` pays for reading it. */
   usageReport(query: UsageQuery, work?: CallWork): Promise<UsageReport>;
-  emitLog(event: LogEvent): void;
+  /** @param isReturned the caller gets the line in a result, too. @default false */
+  emitLog(event: LogEvent, isReturned?: boolean): void;
   /** A function has failed and no `invocation` event says so. */
   noteUnheard(functionName: string): void;
   emitEgress(event: EgressEvent): void;

@@ -1,21 +1,14 @@
 /** The chat of the examples, as its users have it: two browsers, of which one is loaded again, and a host that is started anew. */
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import type { ExecutionContext } from 'ava';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import WebSocket from 'ws';
 import { ROOT } from '../docs/markdown.js';
-import { unlessMissing } from '../needs.js';
-
-/** Where distributions have it. */
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(path =>
-  existsSync(path),
-);
-const withBrowser = unlessMissing(CHROMIUM === undefined ? 'no Chromium' : undefined);
+import { launch, withBrowser } from './browser.js';
 
 interface Chat {
   readonly url: string;
@@ -24,18 +17,6 @@ interface Chat {
 
 interface Example {
   startChat(options: { readonly storage: string; readonly port: number }): Promise<Chat>;
-}
-
-async function launch(t: ExecutionContext): Promise<Browser> {
-  const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({
-    ...(CHROMIUM !== undefined && { executablePath: CHROMIUM }),
-    // Its sandbox is not to be had by the superuser.
-    chromiumSandbox: !isRoot,
-    args: ['--disable-dev-shm-usage', '--disable-gpu'],
-  });
-  t.teardown(() => browser.close());
-  return browser;
 }
 
 /** A user in a browser profile of their own, in the room. */

@@ -24,6 +24,7 @@ for (const [what, argument, environment] of [
   ['with a listener for log', 'log', 'development'],
   ['with a listener for invocation', 'invocation', 'development'],
   ['where nothing is logged and nothing fails', 'quiet', 'development'],
+  ['when runs of a sandbox log and fail, whose results say so', 'run', 'development'],
 ] as const) {
   test(`a host says nothing of unheard functions ${what}`, async t => {
     t.notRegex(await stderrOf(argument, environment), /EDGEHOST_UNHEARD/);

@@ -386,7 +386,7 @@ export class HostCore {
       remote: this.remote,
       crons: this.crons,
       queueDispatcher: this.#queues,
-      emitLog: event => reports.log(event),
+      emitLog: (event, isReturned = false) => reports.log(event, isReturned),
       emitEgress: event => reports.egress(event),
       noteUnheard: name => reports.noteUnheard(name),
       wantsInvocations: () => reports.wantsInvocations,

@@ -48,8 +48,9 @@ export class HostReports {
     });
   }
 
-  log(event: LogEvent): void {
-    if (!this.#calls(() => this.#events.emit('log', event))) this.noteUnheard(event.function);
+  /** @param isReturned the caller gets the line in a result, too */
+  log(event: LogEvent, isReturned: boolean): void {
+    if (!this.#calls(() => this.#events.emit('log', event)) && !isReturned) this.noteUnheard(event.function);
     publish('log', event);
   }
 

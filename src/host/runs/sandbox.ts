@@ -293,7 +293,7 @@ export class AccountSandbox {
         return await host.admission.check({ account, limits, mode, address });
       },
       requests: () => host.admission.counted(account),
-      emitLog: event => host.emitLog(event),
+      emitLog: event => host.emitLog(event, true),
       tails: host.tails.of([...new Set(this.#options.tails)]),
       isReportHeard: () => host.wantsInvocations(),
       onFinished: (outcome, used, event, trace) => {

@@ -14,8 +14,13 @@ const logs = await host.load('export default { fetch() { console.log("unseen"); 
 const fine = await host.load('export default { fetch: () => new Response() }', { name: 'fine' });
 for (let round = 0; round < 2; round++) {
   await fine.fetch('http://x/');
-  if (event === 'quiet') continue;
+  if (event === 'quiet' || event === 'run') continue;
   await throws.fetch('http://x/').catch(() => {});
   await logs.fetch('http://x/');
+}
+if (event === 'run') {
+  const box = host.account('default').sandbox();
+  await box.run('console.log("seen in the result")');
+  await box.run('throw new Error("seen in the result")');
 }
 await host.close();
