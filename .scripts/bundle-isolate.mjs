@@ -6,6 +6,7 @@ import process from 'node:process';
 import { build } from 'esbuild';
 import { guestBundle } from './guest-bundle.mjs';
 import { licensesOf } from './licenses.mjs';
+import { nodeBundle } from './node-bundle.mjs';
 import { standardTypes } from './web-types.mjs';
 
 // The bundles of the host realm are CommonJS and have a require of their own: node:module would load Node's loader of ES modules.
@@ -66,6 +67,11 @@ mkdirSync('dist/src/isolate', { recursive: true });
 writeFileSync(
   'dist/src/isolate/guest.bundle.js',
   await guestBundle({ onMetafile: metafile => metafiles.push(metafile) }),
+);
+
+writeFileSync(
+  'dist/src/isolate/guest-node.bundle.js',
+  await nodeBundle({ onMetafile: metafile => metafiles.push(metafile) }),
 );
 
 // One small file for the host realm of an isolate: as modules one by one it costs each thread 3 MB more (measured on

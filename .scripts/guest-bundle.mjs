@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { sharedSource } from './node-bundle.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -71,6 +72,18 @@ const lazyPatterns = {
   },
 };
 
+// What the bundle of Node's modules uses of this one.
+const sharedWithNode = {
+  name: 'shared-with-node',
+  setup({ onLoad }) {
+    onLoad({ filter: /src[\\/]guest[\\/]modules[\\/]node-shared\.ts$/ }, () => ({
+      contents: sharedSource(),
+      resolveDir: join(root, 'src/guest'),
+      loader: 'ts',
+    }));
+  },
+};
+
 /** The list of bindings is another file's, which may take the rows of the package's own along. */
 const otherBindings = path => ({
   name: 'other-bindings',
@@ -131,7 +144,7 @@ async function bundle(entry, plugins, onMetafile) {
     minifySyntax: true,
     minifyWhitespace: true,
     logLevel: 'warning',
-    plugins: [streamsGlobals, lazyPatterns, ...plugins],
+    plugins: [streamsGlobals, lazyPatterns, sharedWithNode, ...plugins],
   });
   onMetafile?.(metafile);
   return outputFiles[0].text;

@@ -18,6 +18,35 @@ export const COMPATIBILITY_FLAGS = [
   'assets_navigation_prefers_asset_serving',
   /** The function answers all requests without a file, navigations as well, whatever the compatibility date. */
   'assets_navigation_has_no_effect',
+  /** Functions can import Node's modules also before the compatibility date 2026-08-04. */
+  'nodejs_compat',
+  /** Functions cannot import Node's modules, whatever the compatibility date is. */
+  'no_nodejs_compat',
+  /** With Node's modules, `Buffer` and `process` are global names also before the compatibility date 2024-09-23. */
+  'nodejs_compat_v2',
+  /** `process.env` has the variables and secrets also before the compatibility date 2025-04-01. */
+  'nodejs_compat_populate_process_env',
+  /** `process.env` is empty at first, whatever the compatibility date is. */
+  'nodejs_compat_do_not_populate_process_env',
 ] as const;
 
 export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];
+
+/** From these dates on, what Node's modules are is as with the flags. */
+const NODE_FROM = '2026-08-04';
+const NODE_V2_FROM = '2024-09-23';
+const NODE_ENV_FROM = '2025-04-01';
+
+/** The flags of Node's modules that hold for a function; none when it cannot import them. */
+export function nodeFlags(date: string, flags: readonly string[]): readonly string[] {
+  if (flags.includes('no_nodejs_compat')) return [];
+  const isNamed = flags.includes('nodejs_compat') || flags.includes('nodejs_compat_v2');
+  if (!isNamed && date < NODE_FROM) return [];
+  const all = ['nodejs_compat'];
+  if (date >= NODE_V2_FROM || flags.includes('nodejs_compat_v2')) all.push('nodejs_compat_v2');
+  const isFilled = date >= NODE_ENV_FROM || flags.includes('nodejs_compat_populate_process_env');
+  if (isFilled && !flags.includes('nodejs_compat_do_not_populate_process_env')) {
+    all.push('nodejs_compat_populate_process_env');
+  }
+  return all;
+}

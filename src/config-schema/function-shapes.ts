@@ -31,7 +31,7 @@ function latestDay(): string {
 export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(
   text({
     enum: [...KNOWN_FLAGS],
-    description: `one of ${KNOWN_FLAGS.map(flag => `'${flag}'`).join(', ')}: there are no others, and no flag makes Node's own modules available in functions`,
+    description: `one of ${KNOWN_FLAGS.map(flag => `'${flag}'`).join(', ')}: there are no others`,
   }),
   { maxItems: 100 },
 );

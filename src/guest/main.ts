@@ -8,6 +8,7 @@ import { chooseStacks } from './errors.ts';
 import { installGlobals } from './globals/globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import { builtIn } from './modules/built-in-modules.ts';
+import { adoptNode } from './modules/node-modules.ts';
 import './objects/object-events.ts';
 import './startup.ts';
 import { startClock } from './web/base/clock.ts';
@@ -21,11 +22,12 @@ export interface GuestEntry {
   readonly dynamicImport: typeof dynamicImport;
   readonly moduleBytes: typeof moduleBytes;
   readonly builtIn: typeof builtIn;
+  readonly adoptNode: typeof adoptNode;
 }
 
 export function install(hostCall: Parameters<typeof connect>[0], hasNativeStacks: boolean): GuestEntry {
   chooseStacks(hasNativeStacks);
   connect(hostCall);
   startClock();
-  return { enter, imported, dynamicImport, moduleBytes, builtIn };
+  return { enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode };
 }

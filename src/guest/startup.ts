@@ -13,6 +13,7 @@ import { type Handlers, handlersOfModule, handlersOfScript, kindsOf } from './ev
 import { describeFailure } from './failure.ts';
 import { onMainModule } from './loader.ts';
 import { ownExports, setOwnExports } from './loaders/own-exports.ts';
+import { setNodeFlags } from './modules/node-modules.ts';
 import { configureObjects } from './objects/instances.ts';
 import { arrayIndexOf, ErrorCtor } from './primordials.ts';
 import { failureOf } from './rpc/calls.ts';
@@ -44,6 +45,7 @@ onEvent(Ev.Setup, (json: string) => {
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
   if (arrayIndexOf(setup.flags, 'websocket_standard_binary_type') >= 0) setDefaultBinaryType('blob');
   if (arrayIndexOf(setup.flags, 'global_navigator') >= 0) setHostedUserAgent();
+  setNodeFlags(setup.flags);
   neededExports = setup.neededExports ?? [];
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);
   env = createEnv(setup, createBinding);

@@ -3,6 +3,7 @@
 import type { Exchange } from '../protocol/exchange.js';
 import type { LoadAnswer, LoadHead, ScriptFailure } from '../protocol/messages.js';
 import { callGuest } from './bridge.js';
+import { NODE_FLAG } from './imports/node-modules.js';
 import { parser } from './lazy-parser.js';
 import { LoadError } from './load-error.js';
 import type { InvocationMeter } from './metering/meter.js';
@@ -36,7 +37,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
   const outcome = new Promise<{ handlers: readonly string[] } | { failure: ScriptFailure }>(resolve => {
     request.whenLoaded(resolve);
   });
-  const graph = new ModuleGraph(realm, modules, turns, load.limits.startupMs);
+  const graph = new ModuleGraph(realm, modules, turns, load.limits.startupMs, load.flags.includes(NODE_FLAG));
   request.setModules(graph);
   callGuest(realm.enter, [
     Ev.Setup,
@@ -80,6 +81,7 @@ export async function loadModules(request: LoadRequest): Promise<LoadAnswer> {
 async function compiled({ realm, meter }: LoadRequest, graph: ModuleGraph, main: DeployedModule): Promise<() => void> {
   meter.beginCompiling();
   try {
+    graph.prepareNode();
     if (main.kind !== 'script') return await graph.link(main.name, 0, 0);
     const run = graph.script(main);
     return () => {

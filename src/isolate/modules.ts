@@ -11,15 +11,17 @@ import { builtInSource, isBuiltIn } from './imports/built-in-modules.js';
 import { mayImport } from './imports/import-scan.js';
 import { attributeMistake, wantsBytes } from './imports/import-types.js';
 import { hintAboutMissing } from './imports/missing-module.js';
+import { behind, refuseDynamicImport, refuseImports } from './imports/module-text.js';
+import { NodeModules } from './imports/node-bundle.js';
+import { mentionsBareName, mentionsNode, nodeModuleOf } from './imports/node-modules.js';
 import { rewriteImports, withoutImports } from './imports/rewrite-imports.js';
+import { candidates, mixedTypes } from './imports/specifiers.js';
 import { parser } from './lazy-parser.js';
 import {
   compileFailure,
   failureAt,
   LoadError,
-  lineAndColumn,
   messageOf,
-  type OriginalOf,
   ownValue,
   positionOf,
   type SyntaxSearch,
@@ -57,13 +59,18 @@ export class ModuleGraph {
   /** How its code returns something, where it ends in a value that it does not return. */
   hintOfRun: string | undefined;
   readonly #search: SyntaxSearch;
+  /** Undefined when the function cannot import Node's modules. */
+  readonly #node: NodeModules | undefined;
   readonly #loader: vm.SyntheticModule;
   #rewritingMs = 0;
+  /** Function code may have run in the realm. */
+  #hasRun = false;
   /** The name cannot be guessed, so only code that this file generates can import the loader, and no deployed module has the same name. */
   readonly #loaderName = `edgehost:loader/${randomUUID()}`;
 
-  /** `searchMs`: see {@link SyntaxSearch}. */
-  constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, searchMs: number) {
+  /** `searchMs`: see {@link SyntaxSearch}. `hasNode`: the function can import Node's modules. */
+  constructor(realm: Realm, modules: readonly DeployedModule[], turns: TurnQueue, searchMs: number, hasNode = false) {
+    this.#node = hasNode ? new NodeModules(realm) : undefined;
     this.#search = { original: this.places.original, searchMs };
     this.#realm = realm;
     this.#turns = turns;
@@ -81,6 +88,22 @@ export class ModuleGraph {
       },
       { context: realm.context, identifier: this.#loaderName },
     );
+  }
+
+  get hasNode(): boolean {
+    return this.#node !== undefined;
+  }
+
+  /** Evaluates Node's modules before any code that may use them without a static import. */
+  prepareNode(): void {
+    if (this.#node !== undefined && this.#mentions(mentionsNode)) this.#node.install();
+  }
+
+  #mentions(test: (source: Buffer) => boolean): boolean {
+    for (const { kind, bytes } of this.#deployed.values()) {
+      if ((kind === 'esm' || kind === 'script') && test(bytes)) return true;
+    }
+    return false;
   }
 
   /** CPU milliseconds for rewriting import(), of all modules so far. */
@@ -113,6 +136,7 @@ export class ModuleGraph {
   script(script: DeployedModule): () => { readonly error: unknown } | undefined {
     const compiled = this.#compileScript(script);
     return () => {
+      this.#hasRun = true;
       try {
         // To display an error Node would read and write its `stack`, and both can call function code. A text that becomes too long by that ends the process.
         compiled.runInContext(this.#realm.context, { displayErrors: false });
@@ -149,6 +173,7 @@ export class ModuleGraph {
       throw this.#linkFailure(error);
     }
     return () => {
+      this.#hasRun = true;
       const evaluation: unknown = trampoline.evaluate();
       if (!types.isPromise(evaluation)) return;
       // In Node 20 a promise of this realm, later the guest's own, which only the guest may wait for (rule R9).
@@ -164,9 +189,17 @@ export class ModuleGraph {
 
   /** Links and evaluates a module for import(), on behalf of the invocation that called it. */
   async import(name: string, attributes: Attributes, importId: number, invocation: number): Promise<void> {
+    if (this.#node?.isInstalled === false && (this.#isNode(name) || this.#mentions(mentionsBareName))) {
+      const node = this.#node;
+      await this.#turns.run(invocation, () => node.install());
+    }
     // Compiled in a turn of the run, which pays for it.
     if (name === this.mainOfRun) await this.#turns.run(invocation, () => void this.#module(name, attributes));
     await this.#turns.run(invocation, await this.link(name, importId, invocation, attributes));
+  }
+
+  #isNode(name: string): boolean {
+    return this.#node !== undefined && !this.#deployed.has(name) && nodeModuleOf(name) !== undefined;
   }
 
   /** Why a module cannot be imported with the attributes, see {@link attributeMistake}. */
@@ -192,7 +225,7 @@ export class ModuleGraph {
   #resolve(specifier: string, referrer: string): string {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;
-    const hint = hintAboutMissing(specifier);
+    const hint = hintAboutMissing(specifier, this.hasNode);
     const message = `"${specifier}", which is not among the modules of the deployment${hint || `: ${[...this.#deployed.keys()].join(', ')}`}`;
     throw this.#importFailure(message, specifier, referrer);
   }
@@ -210,22 +243,36 @@ export class ModuleGraph {
 
   find(specifier: string, referrer: string): string | undefined {
     for (const candidate of candidates(specifier, referrer)) if (this.#deployed.has(candidate)) return candidate;
-    return isBuiltIn(specifier) ? specifier : undefined;
+    return isBuiltIn(specifier) || this.#isNode(specifier) ? specifier : undefined;
   }
 
   #module(name: string, attributes: Attributes): vm.Module {
     const asBytes = wantsBytes(attributes);
     const modules = asBytes ? this.#byteModules : this.#modules;
-    const known = modules.get(name);
-    if (known !== undefined) return known;
     const deployed = this.#deployed.get(name);
-    const module = deployed === undefined ? this.#compileBuiltIn(name) : this.#compile(deployed, asBytes);
-    modules.set(name, module);
+    // Both names of a module are one module.
+    const nodeModule = deployed === undefined ? nodeModuleOf(name) : undefined;
+    const key = nodeModule === undefined ? name : `node:${nodeModule}`;
+    const known = modules.get(key);
+    if (known !== undefined) return known;
+    const module = deployed === undefined ? this.#compileBuiltIn(name, nodeModule) : this.#compile(deployed, asBytes);
+    modules.set(key, module);
     return module;
   }
 
-  #compileBuiltIn(name: string): vm.SourceTextModule {
-    return new vm.SourceTextModule(builtInSource(name, this.#loaderName), {
+  #compileBuiltIn(name: string, nodeModule: string | undefined): vm.SourceTextModule {
+    if (nodeModule !== undefined && this.#node?.isInstalled === false) {
+      if (this.#hasRun) {
+        const message = `The name of Node's module "${nodeModule}" has to be written without escapes`;
+        throw new LoadError({ code: 'EDGE_SCRIPT_IMPORT', name: 'TypeError', message });
+      }
+      this.#node.install();
+    }
+    const source =
+      nodeModule === undefined
+        ? builtInSource(name, this.#loaderName)
+        : this.#node?.source(nodeModule, this.#loaderName);
+    return new vm.SourceTextModule(source ?? '', {
       context: this.#realm.context,
       identifier: name,
       importModuleDynamically: refuseDynamicImport,
@@ -344,53 +391,4 @@ export class ModuleGraph {
         return this.#compileText(deployed, text, options);
     }
   }
-}
-
-/** Node 20 gives both imports of one specifier in one module the same module, whatever their attributes are. */
-function mixedTypes(
-  seen: Map<string, boolean>,
-  referrer: string,
-  specifier: string,
-  asBytes: boolean,
-): string | undefined {
-  const key = `${referrer}\n${specifier}`;
-  if ((seen.get(key) ?? asBytes) !== asBytes) return `both with type 'bytes' and without: take one of the two`;
-  seen.set(key, asBytes);
-  return undefined;
-}
-
-/** `./a.js` relative to the referrer, a bare name as it is; an extension may be left out. */
-function candidates(specifier: string, referrer: string): string[] {
-  let name = specifier;
-  if (specifier.startsWith('./') || specifier.startsWith('../')) {
-    const parts = referrer.split('/').slice(0, -1);
-    for (const part of specifier.split('/')) {
-      if (part === '..') parts.pop();
-      else if (part !== '.') parts.push(part);
-    }
-    name = parts.join('/');
-  }
-  return [name, `./${name}`, `${name}.js`, `${name}.mjs`];
-}
-
-/** A hashbang line may only be the first; after a prefix it becomes a comment. */
-function behind(prefix: string, source: string): string {
-  return prefix !== '' && source.startsWith('#!') ? `${prefix}//${source.slice(2)}` : prefix + source;
-}
-
-/** The hook is never reached by rewritten code. A primitive, so that nothing of this realm is thrown into the guest. */
-function refuseDynamicImport(): never {
-  throw 'import() is not available';
-}
-
-/** Classic scripts have no modules to import. */
-function refuseImports(source: string, name: string, original: OriginalOf): void {
-  if (!mayImport(source)) return;
-  const [first] = parser()
-    .importsIn(source, 'script')
-    .sort((a, b) => a.start - b.start);
-  if (first === undefined) return;
-  const message = 'import() is not available in a classic script; deploy an ES module';
-  const failure = { code: 'EDGE_SCRIPT_SYNTAX', name: 'SyntaxError', message } as const;
-  throw failureAt(failure, name, lineAndColumn(source, first.start), original);
 }

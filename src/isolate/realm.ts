@@ -19,9 +19,13 @@ export interface Realm {
   readonly dynamicImport: GuestFunction;
   readonly moduleBytes: GuestFunction;
   readonly builtIn: GuestFunction;
+  /** Takes the completion value of the bundle of Node's modules. */
+  readonly adoptNode: GuestFunction;
 }
 
 const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
+/** The bundle of Node's modules. */
+export const nodeBundleUrl = new URL('./guest-node.bundle.js', import.meta.url);
 /** Less than the 128 KiB from which on glibc maps a block of its own. */
 const CHUNK_BYTES = 64 * 1024;
 
@@ -36,21 +40,21 @@ export function useBundle(text: string): void {
 
 export function createRealm(hostCall: HostCall): Realm {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, { codeGeneration: { strings: false, wasm: false } });
-  bundle ??= new vm.Script(replacement ?? readBundle(), { filename: 'edgehost:guest' });
+  bundle ??= new vm.Script(replacement ?? readAscii(bundleUrl), { filename: 'edgehost:guest' });
   const install: GuestFunction = bundle.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
   const entry = Reflect.apply(install, undefined, [hostCall, hasNativeStacks()]) as Omit<Realm, 'context'>;
-  const { enter, imported, dynamicImport, moduleBytes, builtIn } = entry;
-  return { context, enter, imported, dynamicImport, moduleBytes, builtIn };
+  const { enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode } = entry;
+  return { context, enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode };
 }
 
 /**
- * The text of the bundle, which is ASCII. It is read in small chunks: when glibc frees a larger block it raises, for the whole process, the amount of freed
+ * The text of a bundle, which is ASCII. It is read in small chunks: when glibc frees a larger block it raises, for the whole process, the amount of freed
  * memory that every thread keeps. A collection would then leave each isolate 2.2 MB larger (measured on Node 20.20).
  */
-function readBundle(): string {
+export function readAscii(url: URL): string {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  const file = openSync(bundleUrl, 'r');
+  const file = openSync(url, 'r');
   let text = '';
   for (let bytes = readSync(file, chunk); bytes > 0; bytes = readSync(file, chunk)) {
     text += chunk.toString('latin1', 0, bytes);

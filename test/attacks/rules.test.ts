@@ -119,14 +119,15 @@ test('all that is compiled for the guest realm refuses import() of its own, and 
     .filter(name => name.endsWith('.ts') && !name.startsWith('guest'))
     .map(name => readFileSync(new URL(name, folder), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, ''));
   const all = codes.join('\n');
-  // The bundle, which is ours; the trampoline; built-in modules; and by way of `options` JSON, text, bytes, modules and classic scripts in two places each.
+  // The two bundles, which are ours; the trampoline; built-in modules; and by way of `options` JSON, text, bytes, modules and classic scripts in two places each.
   // The code of a run is compiled as a module is, and only hands its options on.
-  t.is([...all.matchAll(/new vm\.(?:Script|SourceTextModule)\(/g)].length, 10);
+  t.is([...all.matchAll(/new vm\.(?:Script|SourceTextModule)\(/g)].length, 11);
   t.is([...all.matchAll(/importModuleDynamically: refuseDynamicImport/g)].length, 4);
   t.is([...all.matchAll(/(?:\.\.\.|\s)options[,)]/g)].length, 10);
   t.regex(all, /importsIn\(rewritten, 'module'\)\.length > 0\) throw/);
   t.notRegex(all, /initializeImportMeta|microtaskMode|\btimeout:|importModuleDynamically: (?!refuse)/);
-  t.notRegex(readFileSync(new URL('dist/src/isolate/guest.bundle.js', ROOT), 'utf8'), /\bimport\s*[(.]/);
+  for (const file of ['guest.bundle.js', 'guest-node.bundle.js'])
+    t.notRegex(readFileSync(new URL(`dist/src/isolate/${file}`, ROOT), 'utf8'), /\bimport\s*[(.]/, file);
 });
 
 test('the host outlives SIGUSR1 without an inspector while a cell runs (R27)', async t => {

@@ -56,6 +56,7 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/worker/standard.d.ts',
     'dist/src/worker/web.d.ts',
     'dist/src/isolate/guest.bundle.js',
+    'dist/src/isolate/guest-node.bundle.js',
     'dist/src/isolate/parser.bundle.cjs',
     'dist/src/isolate/typescript.bundle.cjs',
     'dist/src/isolate/worker.bundle.cjs',

@@ -87,6 +87,8 @@ export interface Absent {
   readonly code: string;
   /** Part of the message. */
   readonly text: string;
+  /** Whether Node's modules are there. @default true */
+  readonly hasNode?: boolean;
 }
 
 const answering = (expression: string): string =>
@@ -103,8 +105,12 @@ export const ABSENT = {
     text: 'EventSource is not defined',
   },
   WebAssembly: { source: answering('WebAssembly.compile(request)'), code: THREW, text: 'WebAssembly is not defined' },
-  'the global Buffer': { source: answering('Buffer.from("a")'), code: THREW, text: 'Buffer is not defined' },
-  'the global process': { source: answering('process.env'), code: THREW, text: 'process is not defined' },
+  'the global Buffer': {
+    source: answering('Buffer.from("a")'),
+    code: THREW,
+    text: 'Buffer is not defined',
+    hasNode: false,
+  },
   'code from text': {
     source: answering('new Function("return 1")()'),
     code: THREW,
@@ -114,7 +120,8 @@ export const ABSENT = {
   'modules of Node': {
     source: importing('import { Buffer } from "node:buffer";'),
     code: IMPORT,
-    text: `imports "node:buffer", which is not among the modules of the deployment: Node's own modules are not available`,
+    text: `imports "node:buffer", which is not among the modules of the deployment: Node's modules need the compatibility flag`,
+    hasNode: false,
   },
   'modules of another platform': {
     source: importing('import { connect } from "cloudflare:email";'),

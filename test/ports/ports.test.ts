@@ -88,8 +88,9 @@ test('a classic script has its variables as globals', async t => {
 
 for (const [name, absent] of Object.entries<Absent>(ABSENT)) {
   test(`a function that needs ${name} says so`, async t => {
-    const { code, text } = absent;
-    const failed = async (): Promise<unknown> => (await load(t, absent.source)).fetch(ORIGIN);
+    const { code, text, hasNode = true } = absent;
+    const options = hasNode ? {} : { compatibilityFlags: ['no_nodejs_compat'] };
+    const failed = async (): Promise<unknown> => (await load(t, absent.source, options)).fetch(ORIGIN);
     const error = await t.throwsAsync(failed, { code });
     t.true(error.message.includes(text), error.message);
   });

@@ -1,6 +1,8 @@
 /** The values of the built-in modules, made when a function imports them: beside the table of their names. */
 import type { BuiltInExports, BuiltInName } from '../../isolate/imports/built-in-modules.ts';
+import { stringSlice, stringStartsWith } from '../primordials.ts';
 import { connect } from '../sockets/socket.ts';
+import { nodeModule } from './node-modules.ts';
 import { workersModule } from './workers.ts';
 
 const MODULES: { readonly [Name in BuiltInName]: () => BuiltInExports<Name> } = {
@@ -9,6 +11,13 @@ const MODULES: { readonly [Name in BuiltInName]: () => BuiltInExports<Name> } = 
 };
 
 /** The object from which the text of a built-in module takes its exports. The host realm writes that text, and its own names into it. */
-export function builtIn(name: BuiltInName): object {
+export function builtIn(name: BuiltInName | `node:${string}`): unknown {
+  if (isNode(name)) return nodeModule(stringSlice(name, NODE.length));
   return MODULES[name]();
+}
+
+const NODE = 'node:';
+
+function isNode(name: string): name is `node:${string}` {
+  return stringStartsWith(name, NODE);
 }

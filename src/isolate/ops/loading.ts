@@ -48,7 +48,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       const modules = owner.modules();
       const name = wanted === '' ? modules?.mainOfRun : modules?.find(wanted, from);
       if (modules === undefined || name === undefined) {
-        const hint = hintAboutMissing(wanted);
+        const hint = hintAboutMissing(wanted, modules?.hasNode === true);
         throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment${hint}`);
       }
       const mistake = modules.attributeMistake(name, attributes);

@@ -1,13 +1,18 @@
-import { attack, refused } from '../attack.js';
+import { attack } from '../attack.js';
 
 export default attack({
-  tries: 'to import a module of Node statically',
+  tries: 'to reach the host by modules of Node that it imports statically',
   rules: ['R12'],
-  modules: {
-    'main.js': `
-import fs from 'node:fs';
-export default { fetch() { return new Response(typeof fs); } };
+  top: `
+import * as fs from 'node:fs';
+import * as vm from 'node:vm';
+import * as events from 'node:events';
+import * as buffer from 'node:buffer';
 `,
-  },
-  holds: refused('EDGE_SCRIPT_IMPORT'),
+  body: `
+for (const module of [fs, vm, events, buffer]) keep(module);
+for (const name of Object.keys(fs)) attempt(() => fs[name]('/etc/passwd'));
+for (const name of Object.keys(vm)) attempt(() => vm[name]('process'));
+keep(Buffer, require('node:module'));
+`,
 });

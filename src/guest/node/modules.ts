@@ -1,0 +1,21 @@
+/** The modules that have code here, by their names without `node:`. The bundler makes of each require() a function that evaluates the file once. */
+import { completed } from './unsupported.ts';
+
+declare function require(path: string): { readonly default: unknown };
+
+const MODULES: { readonly [name: string]: () => { readonly default: unknown } } = {
+  buffer: () => require('./buffer/buffer.ts'),
+  events: () => require('./events/events.ts'),
+  module: () => require('./module.ts'),
+  'util/types': () => require('./util/types.ts'),
+};
+
+const ready = new Map<string, unknown>();
+
+/** Answers what `require()` of a module answers. */
+export function requireNode(name: string): unknown {
+  if (ready.has(name)) return ready.get(name);
+  const value = completed(name, MODULES[name]?.().default ?? {});
+  ready.set(name, value);
+  return value;
+}
