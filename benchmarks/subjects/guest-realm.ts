@@ -13,6 +13,7 @@ const context: OpContext = {
   charge: () => {},
   placeOf: place => place,
   settle: () => {},
+  reserve: () => {},
   hold: () => {},
   begin: work => {
     work.catch(() => {});

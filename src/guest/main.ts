@@ -3,6 +3,7 @@
  * evaluation: hardening comes first (rule R4), then the errors, which the rest captures.
  */
 import './harden.ts';
+import { contextSlot } from './async-context.ts';
 import { connect, enter } from './bridge.ts';
 import { chooseStacks } from './errors.ts';
 import { installGlobals } from './globals/globals.ts';
@@ -15,7 +16,7 @@ import { startClock } from './web/base/clock.ts';
 
 installGlobals();
 
-/** The guest's functions that the host realm holds: it calls them, or gives them to the trampolines of modules. */
+/** The guest's functions that the host realm holds: it calls them, or gives them to the trampolines of modules. And the slot for frames of async-context.ts. */
 export interface GuestEntry {
   readonly enter: typeof enter;
   readonly imported: typeof imported;
@@ -23,11 +24,12 @@ export interface GuestEntry {
   readonly moduleBytes: typeof moduleBytes;
   readonly builtIn: typeof builtIn;
   readonly adoptNode: typeof adoptNode;
+  readonly contextSlot: typeof contextSlot;
 }
 
 export function install(hostCall: Parameters<typeof connect>[0], hasNativeStacks: boolean): GuestEntry {
   chooseStacks(hasNativeStacks);
   connect(hostCall);
   startClock();
-  return { enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode };
+  return { enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode, contextSlot };
 }

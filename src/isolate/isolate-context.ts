@@ -88,6 +88,17 @@ export class IsolateContext implements BasicsOwner {
     this.#parts.meter.hold(bytes);
   }
 
+  reserve(bytes: number): void {
+    if (!this.#parts.meter.hasRoom(bytes)) {
+      throw new OpError(
+        'RangeError',
+        `The memory that is left does not suffice for ${bytes} bytes`,
+        'ERR_OUT_OF_MEMORY',
+      );
+    }
+    this.#parts.meter.hold(bytes);
+  }
+
   log(level: number, text: string): void {
     this.#invocations.log(level, text);
   }

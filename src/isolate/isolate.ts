@@ -7,6 +7,7 @@ import type { Exchange } from '../protocol/exchange.js';
 import { HostOpens, type LoadAnswer, type LoadHead, type ScriptFailure, SignalKind } from '../protocol/messages.js';
 import { encodeReading } from '../protocol/pong.js';
 import type { Transport } from '../protocol/transports/transport.js';
+import { AsyncContext } from './async-context/async-context.js';
 import { createHostCall } from './bridge.js';
 import { HeldWork } from './held-work.js';
 import { BackendLine } from './invocations/backend-line.js';
@@ -42,6 +43,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   readonly #realm: Realm;
   readonly #invocations = new OpenInvocations(this);
   readonly #context = new IsolateContext(this, this.#invocations);
+  readonly #asyncContext = new AsyncContext(() => this.#realm.contextSlot);
   #pendingImports = 0;
   #isLoading = false;
   #isForRuns = false;
@@ -80,6 +82,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
           }),
           exchangeOps(this.#invocations, this.#context),
           this.timers.ops(this.#context, held),
+          this.#asyncContext.ops(),
           ...platformOps(this.#context),
         ],
         end => {
@@ -88,7 +91,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
       ),
     );
     this.meter = new InvocationMeter(watch, this.#invocations);
-    this.turns = new TurnQueue(this.#realm.enter, this.meter, held, this.#invocations.reportEnded);
+    this.turns = new TurnQueue(this.#realm.enter, this.meter, held, this.#invocations.reportEnded, this.#asyncContext);
   }
 
   get isForRuns(): boolean {
@@ -134,6 +137,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
   #end(): void {
     this.#seal();
     this.turns.end();
+    this.#asyncContext.end();
     this.channel = undefined;
     this.modules = undefined;
   }
@@ -155,9 +159,10 @@ export class Isolate implements IsolateParts, ChannelOwner {
     this.meter.rejected();
     // Node reports behind the last turn of a batch, when none is running.
     const { last } = this.turns;
-    if (this.#invocations.has(last)) this.turns.push(last, [Ev.UnhandledRejection, reason, promise]);
+    const args = [Ev.UnhandledRejection, reason, promise, this.#asyncContext.frameOfRejected(promise)] as const;
+    if (this.#invocations.has(last)) this.turns.push(last, args);
     else
-      this.turns.push(0, [Ev.UnhandledRejection, reason, promise], () => {
+      this.turns.push(0, args, () => {
         this.#invocations.rejecting = last;
         return true;
       });

@@ -4,6 +4,7 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import vm from 'node:vm';
+import type { FrameSlot } from './async-context/carrier.js';
 import type { GuestFunction, HostCall } from './bridge.js';
 import { hasNativeStacks } from './stacks/stack-formatter.js';
 
@@ -21,6 +22,8 @@ export interface Realm {
   readonly builtIn: GuestFunction;
   /** Takes the completion value of the bundle of Node's modules. */
   readonly adoptNode: GuestFunction;
+  /** For frames of asynchronous context, see async-context/carrier.ts. */
+  readonly contextSlot: FrameSlot;
 }
 
 const bundleUrl = new URL('./guest.bundle.js', import.meta.url);
@@ -44,8 +47,8 @@ export function createRealm(hostCall: HostCall): Realm {
   const install: GuestFunction = bundle.runInContext(context);
   // Only the bundle has run in this realm so far, so what it returns is as its type says (guest/main.ts).
   const entry = Reflect.apply(install, undefined, [hostCall, hasNativeStacks()]) as Omit<Realm, 'context'>;
-  const { enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode } = entry;
-  return { context, enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode };
+  const { enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode, contextSlot } = entry;
+  return { context, enter, imported, dynamicImport, moduleBytes, builtIn, adoptNode, contextSlot };
 }
 
 /**

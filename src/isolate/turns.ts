@@ -27,6 +27,11 @@ export interface TurnMeter {
   leave(): void;
 }
 
+/** The asynchronous context of function code, which no turn takes over from another one. */
+export interface TurnContext {
+  clear(): void;
+}
+
 interface Turn {
   readonly invocation: number;
   /** The arguments for the guest's `enter`. */
@@ -49,6 +54,7 @@ export class TurnQueue {
   readonly #enter: GuestFunction;
   readonly #meter: TurnMeter;
   readonly #onLeave: () => void;
+  readonly #context: TurnContext | undefined;
   #turns: Turn[] = [];
   #head = 0;
   #isRunning = false;
@@ -71,7 +77,14 @@ export class TurnQueue {
   };
 
   /** `onLeave` is called when the promises that the turns of a batch have rejected are reported, and before what they write goes out. */
-  constructor(enter: GuestFunction, meter: TurnMeter, held = new HeldWork(), onLeave: () => void = () => {}) {
+  constructor(
+    enter: GuestFunction,
+    meter: TurnMeter,
+    held = new HeldWork(),
+    onLeave: () => void = () => {},
+    context?: TurnContext,
+  ) {
+    this.#context = context;
     this.held = held;
     this.#onLeave = onLeave;
     this.#enter = enter;
@@ -152,6 +165,7 @@ export class TurnQueue {
       this.current = turn.invocation;
       this.#meter.begin(turn.invocation);
       this.held.enter(turn.invocation, turn.serial);
+      this.#context?.clear();
       if (turn.args !== undefined) callGuest(this.#enter, turn.args);
       else this.#runEntering(turn);
       this.held.entered();

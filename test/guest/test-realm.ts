@@ -37,6 +37,7 @@ export class TestRealm {
       charge: () => {},
       settle: () => {},
       hold: () => {},
+      reserve: () => {},
       placeOf: place => place,
     };
     this.timers = new Timers({

@@ -1,5 +1,6 @@
 /** WebSocket, for sockets of pairs and of connections alike. @see https://websockets.spec.whatwg.org/#the-websocket-interface */
 import { CloseCode, isSendableCode } from '../../bindings/websocket/wire.ts';
+import { currentFrame, type Frame, runInFrame } from '../async-context.ts';
 import { ErrorCtor, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
 import { bufferOf, copyOf, isBufferSource } from '../web/base/buffers.ts';
@@ -64,6 +65,8 @@ export class SocketState implements LinkOwner {
   target: TargetState | undefined;
   /** As it is serialized. */
   attachment: Uint8Array | undefined = undefined;
+  /** The asynchronous context in which the function has accepted or opened it. Its events are in that. */
+  #frame: Frame | undefined = undefined;
   #hasClosed = false;
 
   get hasClosed(): boolean {
@@ -72,7 +75,12 @@ export class SocketState implements LinkOwner {
 
   accept(): void {
     this.use = 'accepted';
+    this.keepContext();
     this.link?.start();
+  }
+
+  keepContext(): void {
+    this.#frame = currentFrame();
   }
 
   /** Has the messages of an exchange from now on. */
@@ -128,7 +136,10 @@ export class SocketState implements LinkOwner {
   }
 
   #fire(event: MessageEvent | CloseEvent | ErrorEvent): void {
-    if (this.target !== undefined) dispatch(this.target, markTrusted(event));
+    const { target } = this;
+    if (target === undefined) return;
+    if (this.#frame === undefined) dispatch(target, markTrusted(event));
+    else runInFrame(this.#frame, () => dispatch(target, markTrusted(event)), undefined, []);
   }
 }
 
@@ -288,6 +299,7 @@ export function createWebSocket(state: SocketState): WebSocket {
 function connect(state: SocketState, url: unknown, protocols: unknown): void {
   state.use = 'given';
   state.readyState = CONNECTING;
+  state.keepContext();
   const target = openConnection(toUSVString(url), protocols, state, {
     onOpen: (link, protocol) => {
       if (state.readyState === CONNECTING) {

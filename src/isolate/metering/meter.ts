@@ -301,6 +301,14 @@ export class InvocationMeter implements TurnMeter {
     if (bytes > LARGE_BYTES) this.#turnsSinceMemory = MEMORY_EVERY_TURNS;
   }
 
+  /** Whether the isolate may take this much memory more. Garbage is collected first when it might not. */
+  hasRoom(bytes: number): boolean {
+    const mostBytes = this.#limits.memoryBytes - bytes;
+    if (this.#memoryBytes() <= mostBytes) return true;
+    this.#collectFor(this.#budget);
+    return this.#memoryBytes() <= mostBytes;
+  }
+
   /** Excludes the CPU time since the last turn from all accounting. */
   skip(): void {
     this.#clock.skip();

@@ -29,6 +29,8 @@ export interface OpContext {
   hold(bytes: number): void;
   /** Random bytes that come from a key. @default none: the system makes them */
   readonly keyedRandom?: RandomSource | undefined;
+  /** The same for memory that is about to be taken. Throws OpError when the isolate has less left. */
+  reserve(bytes: number): void;
   /** The place in the source files of a place in the code that runs. */
   placeOf(place: SourcePlace): SourcePlace;
 }

@@ -1,5 +1,8 @@
-/** The ops of the web platform, all of them. */
+/** The ops of the web platform and of Node's modules, all of them. */
 
+import type { webcrypto } from 'node:crypto';
+import { Handles } from './handles.js';
+import { nodeCryptoOps } from './node/crypto/node-crypto.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { base64Ops } from './web/base64.js';
 import { compressionOps } from './web/compression.js';
@@ -11,7 +14,10 @@ import { stackOps } from './web/stacks.js';
 import { subtleOps } from './web/subtle.js';
 import { urlOps } from './web/url.js';
 
+const MAX_CRYPTO_KEYS = 50_000;
+
 export function platformOps(context: OpContext): readonly OpSet[] {
+  const cryptoKeys = new Handles<webcrypto.CryptoKey>('CryptoKey', MAX_CRYPTO_KEYS, bytes => context.hold(bytes));
   return [
     base64Ops,
     compressionOps(context),
@@ -19,8 +25,9 @@ export function platformOps(context: OpContext): readonly OpSet[] {
     detachOps(),
     digestOps(context),
     encodingOps(),
+    nodeCryptoOps(context, cryptoKeys),
     stackOps(place => context.placeOf(place)),
-    subtleOps(context),
+    subtleOps(context, cryptoKeys),
     urlOps,
   ];
 }

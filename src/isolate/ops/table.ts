@@ -166,6 +166,23 @@ export enum Op {
   /** () => how the code of the run returns something; undefined unless it ends in a value that it does not return. */
   RunHint,
 
+  /** () => ContextCarrier. The guest has entered its first frame of asynchronous context, see src/isolate/async-context. */
+  ContextStart,
+  /** (): the guest's slot gets the frame of the code that runs. */
+  ContextRead,
+  /** (): the frame in the guest's slot becomes the one of the code that runs. */
+  ContextWrite,
+
+  /** Ops of node:crypto: a method, JSON of its arguments, bytes that they refer to, token of the keys and objects made. See ops/node/crypto. */
+  /** => number of bytes, for Op.Take, or JSON. */
+  NodeCrypto,
+  /** => async op: bytes or JSON. */
+  NodeCryptoAsync,
+  /** (object, bytes) => bytes of output, for Op.Take. */
+  NodeCryptoUpdate,
+  /** (object) => bytes of output, for Op.Take. Closes it. */
+  NodeCryptoFinal,
+
   /** Always last: the number of ops. */
   Count,
 }
@@ -202,7 +219,7 @@ export enum Ev {
   Credit,
   /** (exchange, message, 1 when the exchange has failed, else 0): the reader of a body the guest writes wants no more. */
   Stopped,
-  /** (reason, promise): both are guest values. */
+  /** (reason, promise, frame of the asynchronous context): guest values. */
   UnhandledRejection,
   /** (promise): a guest value whose rejection has been handled after all. */
   RejectionHandled,
@@ -265,6 +282,14 @@ export enum DecodeFlag {
   Fatal = 1,
   /** A byte order mark is part of the text. */
   KeepBom = 2,
+}
+
+/** How a reaction gets the frame of its promise, the answer of Op.ContextStart. */
+export enum ContextCarrier {
+  /** Each reaction finds it in the slot. */
+  Promises = 1,
+  /** The engine keeps it: the slot is filled by Op.ContextRead. */
+  Engine,
 }
 
 /** The formats of Op.CompressOpen. */

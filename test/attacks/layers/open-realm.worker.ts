@@ -84,6 +84,7 @@ const realm = createRealm(
       placeOf: place => place,
       settle: () => {},
       hold: () => {},
+      reserve: () => {},
     }),
   ]),
 );

@@ -3,6 +3,7 @@
  * @see https://html.spec.whatwg.org/multipage/webappapis.html#report-the-exception
  */
 import { Ev, Op } from '../../../isolate/ops/table.ts';
+import { type Frame, runInFrame } from '../../async-context.ts';
 import { onEvent, op } from '../../bridge.ts';
 import { WeakMapCtor, weakMapGet, weakMapSet } from '../../primordials.ts';
 import { requireArguments } from '../base/idl.ts';
@@ -56,11 +57,15 @@ setExceptionReporter(reportException);
 /** The reasons of reported rejections, for the event `rejectionhandled`. */
 const reasons = new WeakMapCtor<object, unknown>();
 
-onEvent(Ev.UnhandledRejection, (reason: unknown, promise: object) => {
+onEvent(Ev.UnhandledRejection, (reason: unknown, promise: object, frame: Frame | undefined) => {
+  runInFrame(frame, reportRejection, undefined, [reason, promise]);
+});
+
+function reportRejection(reason: unknown, promise: object): void {
   weakMapSet(reasons, promise, reason);
   const event = new PromiseRejectionEvent('unhandledrejection', { promise, reason, cancelable: true });
   if (dispatch(globalTarget, markTrusted(event))) log(`Uncaught (in promise) ${inspect(reason)}`);
-});
+}
 
 onEvent(Ev.RejectionHandled, (promise: object) => {
   const reason = weakMapGet(reasons, promise);

@@ -4,6 +4,7 @@
  * @see https://html.spec.whatwg.org/multipage/timers-and-user-prompts.html#timers
  */
 import { Ev, Op, TimerFlag } from '../../../isolate/ops/table.ts';
+import { currentFrame, type Frame, runInFrame } from '../../async-context.ts';
 import { onEvent, op } from '../../bridge.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, mathTrunc } from '../../primordials.ts';
 import { advanceClock, isClockRecorded, wallNow } from '../base/clock.ts';
@@ -18,6 +19,8 @@ interface Timer {
   readonly delayMs: number;
   /** By the clock of a run that may be paused. */
   dueMs: number;
+  /** The asynchronous context in which it was set. */
+  readonly frame: Frame | undefined;
 }
 
 /** Keeps timers beyond the end of the invocation that has set them. */
@@ -32,6 +35,8 @@ export interface TimerOwner {
 /** Past this depth of timers that set timers, a delay is at least MIN_NESTED_DELAY_MS. */
 const MAX_UNCLAMPED_NESTING = 5;
 const MIN_NESTED_DELAY_MS = 4;
+
+const NO_ARGUMENTS: readonly unknown[] = [];
 
 const timers = new MapCtor<number, Timer>();
 let lastId = 0;
@@ -107,6 +112,7 @@ function start(
   owner?.add(id);
   const dueMs = isClockRecorded() ? wallNow() + delayMs : 0;
   const timer: Timer = { run, isRepeating, nestingLevel: level, owner, delayMs, dueMs };
+  const timer: Timer = { run, isRepeating, nestingLevel: level, owner, frame: currentFrame() };
   mapSet(timers, id, timer);
   const flags = (isRepeating ? TimerFlag.Repeats : 0) + (owner === undefined ? 0 : TimerFlag.Outlives);
   try {
@@ -129,7 +135,8 @@ export function runTimer(id: number): void {
   }
   nestingLevel = timer.nestingLevel;
   try {
-    timer.run();
+    if (timer.frame === undefined) timer.run();
+    else runInFrame(timer.frame, timer.run, undefined, NO_ARGUMENTS);
   } catch (error) {
     reportException(error);
   } finally {

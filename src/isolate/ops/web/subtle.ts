@@ -4,7 +4,7 @@
  */
 import { createHash, webcrypto } from 'node:crypto';
 import { checkedText, copyIn, OpError } from '../arguments.js';
-import { Handles } from '../handles.js';
+import type { Handles } from '../handles.js';
 import type { OpContext, OpSet } from '../op-set.js';
 import { Op } from '../table.js';
 import { cryptoCostMs, isCryptoKey, keyBytes } from './crypto-cost.js';
@@ -13,7 +13,6 @@ const { subtle } = webcrypto;
 
 const MAX_JSON = 1024 * 1024;
 const MAX_BYTES = 0x7fff_ffff;
-const MAX_KEYS = 50_000;
 /** A single operation that costs more is always refused, because it cannot be stopped once it has begun. */
 const MAX_OPERATION_MS = 60_000;
 /** The deepest nesting of objects: an algorithm, its hash, a key's algorithm. */
@@ -59,9 +58,7 @@ const METHODS: ReadonlySet<string> = new Set([
   'wrapKey',
 ]);
 
-export function subtleOps(context: OpContext): OpSet {
-  const keys = new Handles<webcrypto.CryptoKey>('CryptoKey', MAX_KEYS, bytes => context.hold(bytes));
-
+export function subtleOps(context: OpContext, keys: Handles<webcrypto.CryptoKey>): OpSet {
   function decode(value: unknown, bytes: Uint8Array, depth: number): unknown {
     if (typeof value !== 'object' || value === null) return value;
     if (depth > MAX_DEPTH) throw new OpError('DataError', 'The argument is nested too deep');

@@ -102,6 +102,7 @@ const CONTEXT: OpContext = {
   placeOf: place => place,
   settle: () => {},
   hold: () => {},
+  reserve: () => {},
 };
 
 test('CompressOpen closes the codec that rests longest when there are too many', t => {
