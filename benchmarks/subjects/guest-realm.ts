@@ -14,6 +14,7 @@ const context: OpContext = {
   placeOf: place => place,
   settle: () => {},
   reserve: () => {},
+room: () => Number.MAX_SAFE_INTEGER,
   hold: () => {},
   begin: work => {
     work.catch(() => {});

@@ -99,6 +99,10 @@ export class IsolateContext implements BasicsOwner {
     this.#parts.meter.hold(bytes);
   }
 
+  room(): number {
+    return this.#parts.meter.roomBytes();
+  }
+
   log(level: number, text: string): void {
     this.#invocations.log(level, text);
   }

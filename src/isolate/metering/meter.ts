@@ -301,6 +301,11 @@ export class InvocationMeter implements TurnMeter {
     if (bytes > LARGE_BYTES) this.#turnsSinceMemory = MEMORY_EVERY_TURNS;
   }
 
+  /** Memory that the isolate may still take, if no garbage is collected. */
+  roomBytes(): number {
+    return Math.max(0, this.#limits.memoryBytes - this.#memoryBytes());
+  }
+
   /** Whether the isolate may take this much memory more. Garbage is collected first when it might not. */
   hasRoom(bytes: number): boolean {
     const mostBytes = this.#limits.memoryBytes - bytes;

@@ -31,6 +31,8 @@ export interface OpContext {
   readonly keyedRandom?: RandomSource | undefined;
   /** The same for memory that is about to be taken. Throws OpError when the isolate has less left. */
   reserve(bytes: number): void;
+  /** Memory that the isolate may still take. */
+  room(): number;
   /** The place in the source files of a place in the code that runs. */
   placeOf(place: SourcePlace): SourcePlace;
 }

@@ -3,6 +3,7 @@
 import type { webcrypto } from 'node:crypto';
 import { Handles } from './handles.js';
 import { nodeCryptoOps } from './node/crypto/node-crypto.js';
+import { nodeZlibOps } from './node/zlib/node-zlib.js';
 import type { OpContext, OpSet } from './op-set.js';
 import { base64Ops } from './web/base64.js';
 import { compressionOps } from './web/compression.js';
@@ -26,6 +27,7 @@ export function platformOps(context: OpContext): readonly OpSet[] {
     digestOps(context),
     encodingOps(),
     nodeCryptoOps(context, cryptoKeys),
+    nodeZlibOps(context),
     stackOps(place => context.placeOf(place)),
     subtleOps(context, cryptoKeys),
     urlOps,

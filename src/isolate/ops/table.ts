@@ -183,6 +183,24 @@ export enum Op {
   /** (object) => bytes of output, for Op.Take. Closes it. */
   NodeCryptoFinal,
 
+  /** Ops of node:zlib, see ops/node/zlib. */
+  /** (format, JSON of the options, bytes, dictionary or undefined) => bytes of output, for Op.Take. */
+  ZlibSync,
+  /** (format, JSON of the options, dictionary or undefined, token) => stream */
+  ZlibOpen,
+  /** (stream, bytes, flush; -1 for the last) => async op: bytes of output; call it again without bytes and flush until it returns none. */
+  ZlibWrite,
+  /** (stream, level, strategy) => async op. */
+  ZlibParams,
+  /** (stream) */
+  ZlibReset,
+  /** (stream) => bytes of input that it has processed. */
+  ZlibWritten,
+  /** (stream) */
+  ZlibClose,
+  /** (bytes, checksum before them) => checksum */
+  ZlibCrc32,
+
   /** Always last: the number of ops. */
   Count,
 }

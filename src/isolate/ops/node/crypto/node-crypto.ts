@@ -4,6 +4,7 @@ import { checkedText, copyIn, OpError } from '../../arguments.js';
 import { Handles } from '../../handles.js';
 import type { OpContext, OpSet } from '../../op-set.js';
 import { Op } from '../../table.js';
+import { toOpError } from '../node-error.js';
 import { certificateMethods } from './certificates.js';
 import { cipherMethods } from './ciphers.js';
 import { asyncDerivationMethods, derivationMethods } from './derivation.js';
@@ -21,7 +22,6 @@ const MAX_KEYS = 20_000;
 const MAX_OBJECTS = 4096;
 /** Measured: 0.3 KB for a hash, 0.5 KB for a cipher, 1 KB for a key exchange of 2,048 bits. */
 const OBJECT_BYTES = 1024;
-const MAX_ERROR_CHARACTERS = 500;
 const NOTHING = new Uint8Array(0);
 
 const METHODS: MethodTable = {
@@ -180,14 +180,4 @@ function tagOf(cipher: object): Uint8Array {
 function bytesIn(result: unknown): Uint8Array | undefined {
   if (result instanceof Uint8Array) return result;
   return result instanceof ArrayBuffer ? new Uint8Array(result) : undefined;
-}
-
-/** Node's messages are about the function's own arguments. No other part of the error crosses to the guest. */
-function toOpError(error: unknown): OpError {
-  if (error instanceof OpError) return error;
-  if (!(error instanceof Error)) return new OpError('Error', 'The operation failed');
-  const code: unknown = Reflect.get(error, 'code');
-  const name = error instanceof TypeError || error instanceof RangeError ? error.name : 'Error';
-  const message = error.message.replaceAll('\n', ' ').slice(0, MAX_ERROR_CHARACTERS);
-  return new OpError(name, message, typeof code === 'string' ? code : '');
 }
