@@ -4,10 +4,15 @@ import { completed } from './unsupported.ts';
 declare function require(path: string): { readonly default: unknown };
 
 const MODULES: { readonly [name: string]: () => { readonly default: unknown } } = {
+  async_hooks: () => require('./async-hooks/async-hooks.ts'),
   buffer: () => require('./buffer/buffer.ts'),
+  crypto: () => require('./crypto/crypto.ts'),
   events: () => require('./events/events.ts'),
   module: () => require('./module.ts'),
+  stream: () => require('./stream/stream.ts'),
+  string_decoder: () => require('./stream/string-decoder.ts'),
   'util/types': () => require('./util/types.ts'),
+  zlib: () => require('./zlib/zlib.ts'),
 };
 
 const ready = new Map<string, unknown>();

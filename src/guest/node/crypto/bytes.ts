@@ -1,4 +1,5 @@
 /** Bytes and texts as node:crypto takes and gives them. */
+import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { Buffer } from '../buffer/buffer.ts';

@@ -140,7 +140,7 @@ const PIECE_BYTES = 1024 * 1024;
 /** Output of ciphers; empty for all others. */
 export function update(object: Kept, bytes: Uint8Array): NodeBuffer {
   if (bytes.byteLength <= PIECE_BYTES) return updatePiece(object, bytes);
-  const outputs: NodeNodeBuffer[] = [];
+  const outputs: NodeBuffer[] = [];
   for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) {
     outputs.push(updatePiece(object, bytes.subarray(at, at + PIECE_BYTES)));
   }

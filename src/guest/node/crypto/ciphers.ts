@@ -1,7 +1,7 @@
 /** Cipheriv and Decipheriv, and encryption with a key pair. @see https://nodejs.org/api/crypto.html#class-cipheriv */
 import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { Buffer } from '../buffer/buffer.ts';
-import { StringDecoder } from '../string-decoder/string-decoder.ts';
+import { StringDecoder } from '../stream/string-decoder.ts';
 import { checkString, codeError, invalidArgType } from '../errors.ts';
 import { encoded, toBytes, VIEWS } from './bytes.ts';
 import { call, callKept, finish, type Kept, update } from './calls.ts';

@@ -77,7 +77,8 @@ export function randomInt(...given: unknown[]): unknown {
     for (;;) {
       const bytes = Buffer.alloc(6);
       fill(bytes);
-      const value = bytes.readUIntBE(0, 6);
+      let value = 0;
+      for (const byte of bytes) value = value * 256 + byte;
       if (value < end) return low + (value % range);
     }
   };

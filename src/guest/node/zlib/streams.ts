@@ -1,4 +1,5 @@
 /** The stream classes of node:zlib. @see https://nodejs.org/api/zlib.html#class-zlibzlibbase */
+import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import { checkInteger, codeError, invalidArgType } from '../errors.ts';

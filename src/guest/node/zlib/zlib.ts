@@ -1,4 +1,5 @@
 /** node:zlib. The work is done by Node in the host realm, with bounds; see src/isolate/ops/node/zlib. */
+import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Op } from '../../../isolate/ops/table.ts';
 import { op, opNumber, takeBytes } from '../../bridge.ts';
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';

@@ -58,7 +58,11 @@ function fromCryptoKey(value: unknown): KeyObject {
 }
 
 function exported([key, options]: readonly unknown[]): unknown {
-  return Reflect.apply(KeyObject.prototype.export, keyIn(key), options === undefined ? [] : [options]);
+  const object = keyIn(key);
+  // Only the classes of each type of key have it.
+  const method: unknown = Reflect.get(object, 'export');
+  if (typeof method !== 'function') throw new OpError('TypeError', 'The key cannot be exported');
+  return Reflect.apply(method, object, options === undefined ? [] : [options]);
 }
 
 export const keyMethods: MethodTable = {

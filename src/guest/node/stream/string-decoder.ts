@@ -1,0 +1,5 @@
+/** node:string_decoder. */
+import { StringDecoder } from 'string_decoder/';
+
+export { StringDecoder };
+export default { StringDecoder };
