@@ -79,7 +79,7 @@ const OWN = {
   'safe-buffer': 'buffer/buffer.ts',
   stream: 'stream/stream.ts',
   string_decoder: 'stream/string-decoder.ts',
-  
+
   url: 'url/url.ts',
   util: 'util/util.ts',
 };

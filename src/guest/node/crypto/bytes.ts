@@ -1,15 +1,21 @@
 /** Bytes and texts as node:crypto takes and gives them. */
-import { queueMicrotask } from '../../web/scheduling/microtask.ts';
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
+import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Buffer } from '../buffer/buffer.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { codeError, invalidArgType } from '../errors.ts';
 
 export const BYTES = ['string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'] as const;
 export const VIEWS = ['string', 'Buffer', 'TypedArray', 'DataView'] as const;
 
 /** Bytes that function code gives: as a view on its own memory, or encoded from a text. */
-export function toBytes(value: unknown, name: string, encoding?: unknown, expected: readonly string[] = BYTES): Uint8Array {
+export function toBytes(
+  value: unknown,
+  name: string,
+  encoding?: unknown,
+  expected: readonly string[] = BYTES,
+): Uint8Array {
   if (typeof value === 'string') return Buffer.from(value, encodingOf(encoding));
   if (isBufferSource(value)) {
     const view = viewOf(value);
@@ -38,10 +44,13 @@ export function checkCallback(value: unknown): asserts value is Callback {
 }
 
 /** Calls back outside of the promise, so that what the callback throws is an uncaught exception and not a rejection. */
-export function callBack(callback: Callback, work: Promise<unknown>, spread?: (value: never) => readonly unknown[]): void {
+export function callBack(
+  callback: Callback,
+  work: Promise<unknown>,
+  spread?: (value: never) => readonly unknown[],
+): void {
   work.then(
     value => queueMicrotask(() => callback(null, ...(spread === undefined ? [value] : spread(value as never)))), // of its own call
     error => queueMicrotask(() => callback(error)),
   );
 }
-

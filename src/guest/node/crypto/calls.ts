@@ -2,12 +2,13 @@
  * Calls of the host realm's node:crypto. Arguments become JSON in which bytes are ranges of one array, and keys are numbers. See
  * src/isolate/ops/node/crypto/values.ts for the other end.
  */
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { Op } from '../../../isolate/ops/table.ts';
 import { op, opAsync, takeBytes } from '../../bridge.ts';
 import { copyOf, isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { isCryptoKey, keyId } from '../../web/crypto/crypto-key.ts';
 import { Buffer } from '../buffer/buffer.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 
 /** A key object of the host realm, as it describes it. */
 export interface KeyDescription {
@@ -65,7 +66,8 @@ class Arguments {
   get bytes(): Uint8Array | undefined {
     if (this.#chunks.length === 0) return undefined;
     const [first] = this.#chunks;
-    if (this.#chunks.length === 1 && first !== undefined) return new Uint8Array(first.buffer, first.byteOffset, first.byteLength);
+    if (this.#chunks.length === 1 && first !== undefined)
+      return new Uint8Array(first.buffer, first.byteOffset, first.byteLength);
     const all = new Uint8Array(this.#total);
     let at = 0;
     for (const chunk of this.#chunks) {

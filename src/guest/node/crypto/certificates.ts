@@ -1,7 +1,8 @@
 /** X509Certificate, and Certificate for signed public keys of browsers. @see https://nodejs.org/api/crypto.html#class-x509certificate */
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { Buffer } from '../buffer/buffer.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkString, invalidArgType } from '../errors.ts';
 import { encoded, toBytes } from './bytes.ts';
 import { call } from './calls.ts';

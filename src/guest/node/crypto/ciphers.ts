@@ -1,8 +1,9 @@
 /** Cipheriv and Decipheriv, and encryption with a key pair. @see https://nodejs.org/api/crypto.html#class-cipheriv */
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { Buffer } from '../buffer/buffer.ts';
-import { StringDecoder } from '../stream/string-decoder.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkString, codeError, invalidArgType } from '../errors.ts';
+import { StringDecoder } from '../stream/string-decoder.ts';
 import { encoded, toBytes, VIEWS } from './bytes.ts';
 import { call, callKept, finish, type Kept, update } from './calls.ts';
 import { keyArgument, pairArgument } from './key-arguments.ts';
@@ -21,7 +22,10 @@ class CipherBase extends LazyTransform {
     super(options);
     checkString(algorithm, 'cipher');
     const nonce = iv === null ? null : toBytes(iv, 'iv', 'utf8', [...VIEWS, 'null']);
-    const authTagLength = typeof options === 'object' && options !== null ? (options as { authTagLength?: unknown }).authTagLength : undefined; // checked by Node
+    const authTagLength =
+      typeof options === 'object' && options !== null
+        ? (options as { authTagLength?: unknown }).authTagLength
+        : undefined; // checked by Node
     const kept = callKept(method, algorithm, keyArgument(key, 'key'), nonce, { authTagLength });
     this.kept = kept;
     this.#tagLength = (kept.answer as { tagLength: number }).tagLength; // the host wrote it
@@ -29,7 +33,8 @@ class CipherBase extends LazyTransform {
 
   update(data: unknown, inputEncoding?: unknown, outputEncoding?: unknown): NodeBuffer | string {
     const bytes = toBytes(data, 'data', inputEncoding, VIEWS);
-    if (this.kept === undefined) throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation update');
+    if (this.kept === undefined)
+      throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation update');
     return this.#text(update(this.kept, bytes), outputEncoding, false);
   }
 
@@ -43,13 +48,15 @@ class CipherBase extends LazyTransform {
   }
 
   setAutoPadding(isAutomatic: unknown = true): this {
-    if (this.kept === undefined) throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAutoPadding');
+    if (this.kept === undefined)
+      throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAutoPadding');
     call('setAutoPadding', this.kept.id, !!isAutomatic);
     return this;
   }
 
   setAAD(data: unknown, options?: unknown): this {
-    if (this.kept === undefined) throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAAD');
+    if (this.kept === undefined)
+      throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAAD');
     call('setAAD', this.kept.id, toBytes(data, 'aadbuf', encodingIn(options)), lengthIn(options));
     return this;
   }
@@ -99,7 +106,8 @@ export class Cipheriv extends CipherBase {
   }
 
   getAuthTag(): NodeBuffer {
-    if (this.tag === undefined) throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation getAuthTag');
+    if (this.tag === undefined)
+      throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation getAuthTag');
     return Buffer.from(this.tag);
   }
 }
@@ -110,14 +118,16 @@ export class Decipheriv extends CipherBase {
   }
 
   setAuthTag(tag: unknown, encoding?: unknown): this {
-    if (this.kept === undefined) throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAuthTag');
+    if (this.kept === undefined)
+      throw codeError(Error, 'ERR_CRYPTO_INVALID_STATE', 'Invalid state for operation setAuthTag');
     call('setAuthTag', this.kept.id, toBytes(tag, 'buffer', encoding));
     return this;
   }
 }
 
 export function getCipherInfo(nameOrId: unknown, options?: unknown): unknown {
-  if (typeof nameOrId !== 'string' && typeof nameOrId !== 'number') throw invalidArgType('nameOrNid', ['string', 'number'], nameOrId);
+  if (typeof nameOrId !== 'string' && typeof nameOrId !== 'number')
+    throw invalidArgType('nameOrNid', ['string', 'number'], nameOrId);
   const info = call('getCipherInfo', nameOrId, options);
   return info ?? undefined;
 }

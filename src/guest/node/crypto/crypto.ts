@@ -5,6 +5,7 @@ import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { crypto as webcrypto } from '../../web/crypto/crypto.ts';
 import { codeError, invalidArgType } from '../errors.ts';
 import { notSupported } from '../unsupported.ts';
+import { call } from './calls.ts';
 import { Certificate, X509Certificate } from './certificates.ts';
 import {
   Cipheriv,
@@ -16,7 +17,6 @@ import {
   publicDecrypt,
   publicEncrypt,
 } from './ciphers.ts';
-import { call } from './calls.ts';
 import { hkdf, hkdfSync, pbkdf2, pbkdf2Sync, scrypt, scryptSync } from './derivation.ts';
 import { DiffieHellman, DiffieHellmanGroup, diffieHellman, ECDH } from './exchange.ts';
 import {

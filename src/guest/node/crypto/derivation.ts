@@ -7,7 +7,13 @@ import { isKeyObject } from './key-object.ts';
 
 const MOST = 2 ** 31 - 1;
 
-function pbkdf2Arguments(password: unknown, salt: unknown, iterations: unknown, keyLength: unknown, digest: unknown): readonly unknown[] {
+function pbkdf2Arguments(
+  password: unknown,
+  salt: unknown,
+  iterations: unknown,
+  keyLength: unknown,
+  digest: unknown,
+): readonly unknown[] {
   checkString(digest, 'digest');
   const passwordBytes = toBytes(password, 'password', 'utf8');
   const saltBytes = toBytes(salt, 'salt', 'utf8');
@@ -16,11 +22,24 @@ function pbkdf2Arguments(password: unknown, salt: unknown, iterations: unknown, 
   return [passwordBytes, saltBytes, iterations, keyLength, digest];
 }
 
-export function pbkdf2Sync(password: unknown, salt: unknown, iterations: unknown, keyLength: unknown, digest: unknown): unknown {
+export function pbkdf2Sync(
+  password: unknown,
+  salt: unknown,
+  iterations: unknown,
+  keyLength: unknown,
+  digest: unknown,
+): unknown {
   return call('pbkdf2Sync', ...pbkdf2Arguments(password, salt, iterations, keyLength, digest));
 }
 
-export function pbkdf2(password: unknown, salt: unknown, iterations: unknown, keyLength: unknown, digest: unknown, callback: unknown): void {
+export function pbkdf2(
+  password: unknown,
+  salt: unknown,
+  iterations: unknown,
+  keyLength: unknown,
+  digest: unknown,
+  callback: unknown,
+): void {
   if (typeof digest === 'function') throw invalidArgType('digest', 'string', undefined);
   const args = pbkdf2Arguments(password, salt, iterations, keyLength, digest);
   checkFunction(callback, 'callback');
@@ -33,7 +52,9 @@ function scryptArguments(password: unknown, salt: unknown, keyLength: unknown, o
   const passwordBytes = toBytes(password, 'password', 'utf8');
   const saltBytes = toBytes(salt, 'salt', 'utf8');
   checkInteger(keyLength, 'keylen', 0, MOST);
-  const given = { ...Object(options === SCRYPT_DEFAULTS ? undefined : options) } as { readonly [name: string]: unknown }; // of any object
+  const given = { ...Object(options === SCRYPT_DEFAULTS ? undefined : options) } as {
+    readonly [name: string]: unknown;
+  }; // of any object
   const checked: { [name: string]: unknown } = {};
   for (const [name, long] of [
     ['N', 'cost'],
@@ -45,7 +66,11 @@ function scryptArguments(password: unknown, salt: unknown, keyLength: unknown, o
     if (value !== undefined) {
       checkInteger(value, name, 0, 2 ** 32 - 1);
       if (other !== undefined) {
-        throw codeError(Error, 'ERR_INCOMPATIBLE_OPTION_PAIR', `Option "${name}" cannot be used in combination with option "${long}"`);
+        throw codeError(
+          Error,
+          'ERR_INCOMPATIBLE_OPTION_PAIR',
+          `Option "${name}" cannot be used in combination with option "${long}"`,
+        );
       }
       checked[name] = value;
     } else if (other !== undefined) {
@@ -60,18 +85,35 @@ function scryptArguments(password: unknown, salt: unknown, keyLength: unknown, o
   return [passwordBytes, saltBytes, keyLength, checked];
 }
 
-export function scryptSync(password: unknown, salt: unknown, keyLength: unknown, options: unknown = SCRYPT_DEFAULTS): unknown {
+export function scryptSync(
+  password: unknown,
+  salt: unknown,
+  keyLength: unknown,
+  options: unknown = SCRYPT_DEFAULTS,
+): unknown {
   return call('scryptSync', ...scryptArguments(password, salt, keyLength, options));
 }
 
-export function scrypt(password: unknown, salt: unknown, keyLength: unknown, options: unknown, callback?: unknown): void {
+export function scrypt(
+  password: unknown,
+  salt: unknown,
+  keyLength: unknown,
+  options: unknown,
+  callback?: unknown,
+): void {
   const [settings, done] = callback === undefined ? [undefined, options] : [options, callback];
   const args = scryptArguments(password, salt, keyLength, settings);
   checkFunction(done, 'callback');
   callBack(done as never, callAsync('scrypt', ...args)); // as checked
 }
 
-function hkdfArguments(digest: unknown, key: unknown, salt: unknown, info: unknown, keyLength: unknown): readonly unknown[] {
+function hkdfArguments(
+  digest: unknown,
+  key: unknown,
+  salt: unknown,
+  info: unknown,
+  keyLength: unknown,
+): readonly unknown[] {
   checkString(digest, 'digest');
   const keyBytes = isKeyObject(key) || isCryptoKey(key) ? key : toBytes(key, 'ikm', 'utf8');
   const saltBytes = toBytes(salt, 'salt', 'utf8');
@@ -84,7 +126,14 @@ export function hkdfSync(digest: unknown, key: unknown, salt: unknown, info: unk
   return exact(call('hkdfSync', ...hkdfArguments(digest, key, salt, info, keyLength)));
 }
 
-export function hkdf(digest: unknown, key: unknown, salt: unknown, info: unknown, keyLength: unknown, callback: unknown): void {
+export function hkdf(
+  digest: unknown,
+  key: unknown,
+  salt: unknown,
+  info: unknown,
+  keyLength: unknown,
+  callback: unknown,
+): void {
   const args = hkdfArguments(digest, key, salt, info, keyLength);
   checkFunction(callback, 'callback');
   callBack(callback as never, callAsync('hkdf', ...args).then(exact)); // as checked

@@ -1,6 +1,7 @@
 /** Key agreement. @see https://nodejs.org/api/crypto.html#class-diffiehellman */
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { isBufferSource } from '../../web/base/buffers.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkString, codeError, invalidArgType } from '../errors.ts';
 import { encoded, toBytes } from './bytes.ts';
 import { call, callKept, type Kept } from './calls.ts';
@@ -30,7 +31,11 @@ class Exchange {
   computeSecret(key: unknown, inputEncoding?: unknown, outputEncoding?: unknown): Bytes {
     const bytes = toBytes(key, 'otherPublicKey', inputEncoding);
     // A text says with its own encoding that the next one is of the output.
-    return this.read('computeSecret', typeof key === 'string' ? outputEncoding : (outputEncoding ?? inputEncoding), bytes);
+    return this.read(
+      'computeSecret',
+      typeof key === 'string' ? outputEncoding : (outputEncoding ?? inputEncoding),
+      bytes,
+    );
   }
 
   getPrivateKey(encoding?: unknown): Bytes {
@@ -66,10 +71,15 @@ class Group extends Exchange {
 export class DiffieHellman extends Group {
   constructor(sizeOrPrime: unknown, keyEncoding?: unknown, generator?: unknown, generatorEncoding?: unknown) {
     if (typeof sizeOrPrime !== 'number' && typeof sizeOrPrime !== 'string' && !isBufferSource(sizeOrPrime)) {
-      throw invalidArgType('sizeOrKey', ['number', 'string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], sizeOrPrime);
+      throw invalidArgType(
+        'sizeOrKey',
+        ['number', 'string', 'ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'],
+        sizeOrPrime,
+      );
     }
     const isEncoding = typeof keyEncoding === 'string' && (typeof sizeOrPrime === 'string' || generator !== undefined);
-    const [given, givenEncoding] = isEncoding || keyEncoding === undefined ? [generator, generatorEncoding] : [keyEncoding, generator];
+    const [given, givenEncoding] =
+      isEncoding || keyEncoding === undefined ? [generator, generatorEncoding] : [keyEncoding, generator];
     const prime = typeof sizeOrPrime === 'number' ? sizeOrPrime : toBytes(sizeOrPrime, 'sizeOrKey', keyEncoding);
     const base = given === undefined || typeof given === 'number' ? given : toBytes(given, 'generator', givenEncoding);
     super(callKept('createDiffieHellman', prime, base));
@@ -103,7 +113,13 @@ export class ECDH extends Exchange {
     super(callKept('createECDH', curve), 'ecdhMethod');
   }
 
-  static convertKey(key: unknown, curve: unknown, inputEncoding?: unknown, outputEncoding?: unknown, format?: unknown): Bytes {
+  static convertKey(
+    key: unknown,
+    curve: unknown,
+    inputEncoding?: unknown,
+    outputEncoding?: unknown,
+    format?: unknown,
+  ): Bytes {
     checkString(curve, 'curve');
     const bytes = toBytes(key, 'key', inputEncoding);
     return encoded(call('convertKey', bytes, curve, formatOf(format)) as NodeBuffer, outputEncoding); // what the call answers

@@ -4,8 +4,8 @@ import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkString, codeError, invalidArgType } from '../errors.ts';
 import { BYTES, encoded, toBytes, VIEWS } from './bytes.ts';
 import { call, callKept, finish, type Kept, update } from './calls.ts';
-import { LazyTransform } from './lazy-transform.ts';
 import { keyArgument } from './key-arguments.ts';
+import { LazyTransform } from './lazy-transform.ts';
 
 function finalized(): Error {
   return codeError(Error, 'ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
@@ -104,7 +104,8 @@ export function hash(algorithm: unknown, data: unknown, encoding: unknown = 'hex
 }
 
 function toInput(data: unknown): Uint8Array {
-  if (typeof data !== 'string' && !ArrayBuffer.isView(data)) throw invalidArgType('input', ['string', 'Buffer', 'TypedArray', 'DataView'], data);
+  if (typeof data !== 'string' && !ArrayBuffer.isView(data))
+    throw invalidArgType('input', ['string', 'Buffer', 'TypedArray', 'DataView'], data);
   return toBytes(data, 'input', 'utf8', BYTES);
 }
 

@@ -61,7 +61,8 @@ export class SecretKeyObject extends KeyObject {
       if (typeof options !== 'object' || options === null) throw invalidArgType('options', 'Object', options);
       const { format } = options as { format?: unknown }; // read as unknown and checked
       if (format === 'jwk') return call('exportKeyObject', this, { format });
-      if (format !== undefined && format !== 'buffer') throw invalidArgValue('options.format', format, "must be one of: undefined, 'buffer', 'jwk'");
+      if (format !== undefined && format !== 'buffer')
+        throw invalidArgValue('options.format', format, "must be one of: undefined, 'buffer', 'jwk'");
     }
     return call('exportKeyObject', this);
   }
@@ -80,7 +81,11 @@ abstract class AsymmetricKeyObject extends KeyObject {
     if (typeof options !== 'object' || options === null) throw invalidArgType('options', 'Object', options);
     const { format, passphrase } = options as { format?: unknown; passphrase?: unknown }; // read as unknown and checked by Node
     if (format === 'jwk' && passphrase !== undefined) {
-      throw codeError(Error, 'ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS', 'The selected key encoding jwk does not support encryption.');
+      throw codeError(
+        Error,
+        'ERR_CRYPTO_INCOMPATIBLE_KEY_OPTIONS',
+        'The selected key encoding jwk does not support encryption.',
+      );
     }
     return call('exportKeyObject', this, options);
   }
@@ -100,8 +105,11 @@ setKeyForm(
   },
 );
 
+/** Node's error leaves out that a text will do. */
+const SECRETS = ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'];
+
 export function createSecretKey(key: unknown, encoding?: unknown): KeyObject {
-  const bytes = toBytes(key, 'key', encoding);
+  const bytes = toBytes(key, 'key', encoding, SECRETS);
   return call('createSecretKey', bytes) as KeyObject; // what the call answers
 }
 

@@ -17,7 +17,10 @@ function initialize(target: object, options: unknown): void {
   pending.set(target, { options: typeof options === 'object' && options !== null ? options : undefined });
 }
 
-const Transform = stream.Transform as unknown as { readonly prototype: object; call(target: object, options?: object): void }; // a function of old style
+const Transform = stream.Transform as unknown as {
+  readonly prototype: object;
+  call(target: object, options?: object): void;
+}; // a function of old style
 
 function LazyTransformFunction(this: object, options?: unknown): void {
   initialize(this, options);

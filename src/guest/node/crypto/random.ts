@@ -1,10 +1,11 @@
 /** Random bytes, numbers and UUIDs. */
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { Op } from '../../../isolate/ops/table.ts';
 import { op } from '../../bridge.ts';
 import { isArrayBuffer, isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { crypto } from '../../web/crypto/crypto.ts';
 import { Buffer } from '../buffer/buffer.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkBoolean, checkFunction, checkNumber, invalidArgType, outOfRange } from '../errors.ts';
 import { later } from './signatures.ts';
 
@@ -93,4 +94,3 @@ export function randomUUID(options?: unknown): string {
   }
   return crypto.randomUUID();
 }
-

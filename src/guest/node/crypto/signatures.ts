@@ -1,6 +1,7 @@
 /** Sign and Verify. @see https://nodejs.org/api/crypto.html#class-sign */
-import type { NodeBuffer } from '../buffer/node-buffer.ts';
+
 import { isBufferSource } from '../../web/base/buffers.ts';
+import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkString, codeError, invalidArgType } from '../errors.ts';
 import stream from '../stream/stream.ts';
 import { callBack, checkCallback, encoded, toBytes, VIEWS } from './bytes.ts';
@@ -50,7 +51,8 @@ export class Sign extends Signing {
   }
 
   sign(key: unknown, encoding?: unknown): unknown {
-    if (key === undefined || key === null) throw codeError(Error, 'ERR_CRYPTO_SIGN_KEY_REQUIRED', 'No key provided to sign');
+    if (key === undefined || key === null)
+      throw codeError(Error, 'ERR_CRYPTO_SIGN_KEY_REQUIRED', 'No key provided to sign');
     const { id } = this.take('sign');
     return encoded(call('finishSign', id, pairArgument(key)) as NodeBuffer, encoding); // what the call answers
   }
@@ -71,15 +73,23 @@ export class Verify extends Signing {
 export function sign(algorithm: unknown, data: unknown, key: unknown, callback?: unknown): unknown {
   checkAlgorithm(algorithm);
   if (!isBufferSource(data)) throw invalidArgType('data', ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], data);
-  if (key === undefined || key === null) throw codeError(Error, 'ERR_CRYPTO_SIGN_KEY_REQUIRED', 'No key provided to sign');
+  if (key === undefined || key === null)
+    throw codeError(Error, 'ERR_CRYPTO_SIGN_KEY_REQUIRED', 'No key provided to sign');
   const run = (): unknown => call('sign', algorithm ?? null, data, pairArgument(key));
   return callback === undefined ? run() : later(run, callback);
 }
 
-export function verify(algorithm: unknown, data: unknown, key: unknown, signature: unknown, callback?: unknown): unknown {
+export function verify(
+  algorithm: unknown,
+  data: unknown,
+  key: unknown,
+  signature: unknown,
+  callback?: unknown,
+): unknown {
   checkAlgorithm(algorithm);
   if (!isBufferSource(data)) throw invalidArgType('data', ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], data);
-  if (!isBufferSource(signature)) throw invalidArgType('signature', ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], signature);
+  if (!isBufferSource(signature))
+    throw invalidArgType('signature', ['ArrayBuffer', 'Buffer', 'TypedArray', 'DataView'], signature);
   const run = (): unknown => call('verify', algorithm ?? null, data, pairArgument(key), signature);
   return callback === undefined ? run() : later(run, callback);
 }
@@ -91,9 +101,6 @@ function checkAlgorithm(algorithm: unknown): void {
 /** Work of microseconds, whose result a caller wants in a callback. */
 export function later(run: () => unknown, callback: unknown): undefined {
   checkCallback(callback);
-  callBack(
-    callback,
-    Promise.resolve().then(run),
-  );
+  callBack(callback, Promise.resolve().then(run));
   return undefined;
 }

@@ -89,7 +89,9 @@ export function withErrno(error: unknown): unknown {
   if (typeof error !== 'object' || error === null) return error;
   const { code } = error as { code?: unknown }; // read as unknown and checked
   const errno = typeof code === 'string' ? CODES[code] : undefined;
-  if (errno !== undefined) Object.defineProperty(error, 'errno', { value: errno, enumerable: true, writable: true, configurable: true });
-  if (code !== undefined) Object.defineProperty(error, 'code', { value: code, enumerable: true, writable: true, configurable: true });
+  if (errno !== undefined)
+    Object.defineProperty(error, 'errno', { value: errno, enumerable: true, writable: true, configurable: true });
+  if (code !== undefined)
+    Object.defineProperty(error, 'code', { value: code, enumerable: true, writable: true, configurable: true });
   return error;
 }

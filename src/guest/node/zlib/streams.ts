@@ -1,6 +1,7 @@
 /** The stream classes of node:zlib. @see https://nodejs.org/api/zlib.html#class-zlibzlibbase */
-import { queueMicrotask } from '../../web/scheduling/microtask.ts';
+
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
+import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import { checkInteger, codeError, invalidArgType } from '../errors.ts';
 import stream from '../stream/stream.ts';
@@ -52,7 +53,10 @@ export class ZlibBase extends Transform {
   }
 
   flush(kind?: unknown, callback?: Done): void {
-    const [given, done] = typeof kind === 'function' || kind === undefined ? [undefined, (kind as Done | undefined) ?? callback] : [kind, callback];
+    const [given, done] =
+      typeof kind === 'function' || kind === undefined
+        ? [undefined, (kind as Done | undefined) ?? callback]
+        : [kind, callback];
     if (given !== undefined) checkInteger(given, 'kind', 0, 6);
     if (this.writableFinished) {
       if (done !== undefined) queueMicrotask(done);

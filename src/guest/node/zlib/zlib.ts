@@ -1,8 +1,9 @@
 /** node:zlib. The work is done by Node in the host realm, with bounds; see src/isolate/ops/node/zlib. */
-import { queueMicrotask } from '../../web/scheduling/microtask.ts';
+
 import { Op } from '../../../isolate/ops/table.ts';
 import { op, opNumber, takeBytes } from '../../bridge.ts';
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
+import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkFunction, checkInteger, invalidArgType } from '../errors.ts';
@@ -65,7 +66,8 @@ function withCallback(format: Format): (data: unknown, options: unknown, callbac
 }
 
 function crc32(data: unknown, value: unknown = 0): number {
-  if (typeof data !== 'string' && !ArrayBuffer.isView(data)) throw invalidArgType('data', ['Buffer', 'TypedArray', 'DataView', 'string'], data);
+  if (typeof data !== 'string' && !ArrayBuffer.isView(data))
+    throw invalidArgType('data', ['Buffer', 'TypedArray', 'DataView', 'string'], data);
   checkInteger(value, 'value', 0, 2 ** 32 - 1);
   const bytes = toBytes(data, 'data');
   let sum: number = value;
