@@ -28,7 +28,7 @@ const GUEST_MAY_IMPORT = [
   '^src/(bindings/client-platform|protocol/(needed-export|run-setup))[.]ts$',
   '^src/quotas/service-calls[.]ts$',
   '^src/bindings/[^/]+/(client|client/client|types|wire|socket-wire|storage-wire|storage-limits)[.]ts$',
-  'node_modules/(web-streams-polyfill|urlpattern-polyfill|node-inspect-extracted|punycode|readable-stream-4|url|@pkgjs/parseargs)/',
+  'node_modules/(web-streams-polyfill|urlpattern-polyfill|node-inspect-extracted|punycode|readable-stream-4|string_decoder|url|@pkgjs/parseargs)/',
 ];
 
 /** @type {import('dependency-cruiser').IConfiguration} */

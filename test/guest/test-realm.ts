@@ -38,7 +38,7 @@ export class TestRealm {
       settle: () => {},
       hold: () => {},
       reserve: () => {},
-room: () => Number.MAX_SAFE_INTEGER,
+      room: () => Number.MAX_SAFE_INTEGER,
       placeOf: place => place,
     };
     this.timers = new Timers({

@@ -1,6 +1,7 @@
 /**
  * Carries frames by hooks of promises, for Node before version 24. V8 calls each hook directly. Unlike AsyncLocalStorage of these versions, they leave no
- * property on promises of the guest (rule R14). What a hook throws, at the edge of the stack, goes to the engine and not to the code that made the promise.
+ * property on promises of the guest (rule R14). The engine takes an error of a hook, at the edge of the stack: the code that
+ * made the promise does not see it.
  */
 import { promiseHooks } from 'node:v8';
 import type { FrameCarrier, FrameSlot } from './carrier.js';

@@ -85,7 +85,7 @@ const realm = createRealm(
       settle: () => {},
       hold: () => {},
       reserve: () => {},
-room: () => Number.MAX_SAFE_INTEGER,
+      room: () => Number.MAX_SAFE_INTEGER,
     }),
   ]),
 );

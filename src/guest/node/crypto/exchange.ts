@@ -10,7 +10,7 @@ import { later } from './signatures.ts';
 
 type Bytes = NodeBuffer | string;
 
-/** What both kinds share: keys in and out, by way of the object of the host realm. */
+/** Both kinds have keys that come in and go out, by way of the object of the host realm. */
 class Exchange {
   readonly #kept: Kept;
   readonly #method: string;

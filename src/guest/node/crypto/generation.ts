@@ -22,7 +22,7 @@ export function generateKeyPair(type: unknown, options: unknown, callback?: unkn
   callBack(done as never, pair(type, given), spread); // as checked
 }
 
-/** Of both forms of the function, for `util.promisify()`. */
+/** `util.promisify()` answers the promise of both keys. */
 function pair(type: unknown, options: unknown): Promise<unknown> {
   return callAsync('generateKeyPair', type, options ?? {});
 }

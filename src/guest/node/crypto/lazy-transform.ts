@@ -45,7 +45,7 @@ for (const name of ['_readableState', '_writableState'] as const) {
   });
 }
 
-/** What Transform has that these classes use. */
+/** The members of Transform that these classes use. */
 export interface TransformMembers {
   push(chunk: unknown, encoding?: string): boolean;
   end(chunk?: unknown): unknown;

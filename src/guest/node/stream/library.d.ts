@@ -1,4 +1,4 @@
-/** The library, whose types are those of Node. */
+/** The libraries bring types of Node, which this realm has not. */
 declare module 'readable-stream-4' {
   const stream: { readonly Transform: unknown; readonly Writable: unknown; readonly [name: string]: unknown };
   export default stream;

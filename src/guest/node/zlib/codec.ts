@@ -60,7 +60,7 @@ export class Codec {
       if (output.byteLength === 0) return;
       each(Buffer.from(output.buffer));
       input = NOTHING;
-      // The host goes on until the end has come.
+      // The host continues until the end has come.
       kind = flush === FINISH ? FINISH : 0;
     }
   }

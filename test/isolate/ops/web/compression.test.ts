@@ -103,7 +103,7 @@ const CONTEXT: OpContext = {
   settle: () => {},
   hold: () => {},
   reserve: () => {},
-room: () => Number.MAX_SAFE_INTEGER,
+  room: () => Number.MAX_SAFE_INTEGER,
 };
 
 test('CompressOpen closes the codec that rests longest when there are too many', t => {

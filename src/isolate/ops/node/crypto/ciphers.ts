@@ -23,7 +23,7 @@ function isSealing(algorithm: string): boolean {
   );
 }
 
-/** The answer has the length of the tag that encryption ends with, 0 when there is none. */
+/** The answer has the length of the tag that encryption ends with, 0 for modes without a tag. */
 function opened(name: 'createCipheriv' | 'createDecipheriv'): CryptoMethod {
   return ([algorithm, key, iv, options], call) => {
     const authTagLength = memberOf(options, 'authTagLength');

@@ -1,4 +1,4 @@
-/** The ops of node:crypto: Node's own functions, with bounds, on copies of the guest's bytes. Keys and open objects stay here, and the guest has their numbers. */
+/** The ops of node:crypto: Node's own functions, with bounds, on copies of the guest's bytes. Keys and objects stay here, and the guest has their numbers. */
 import type { KeyObject, webcrypto } from 'node:crypto';
 import { checkedText, copyIn, OpError } from '../../arguments.js';
 import { Handles } from '../../handles.js';
@@ -58,7 +58,7 @@ export function nodeCryptoOps(context: OpContext, cryptoKeys: Handles<webcrypto.
     return decodeArguments(list, bytes === undefined ? new Uint8Array(0) : copyIn(bytes, MAX_BYTES), tables);
   }
 
-  /** What a call has charged and reserved, to be given back. */
+  /** One call, with the time and memory that it has charged. */
   class Call implements CryptoCall {
     chargedMs = 0;
     reservedBytes = 0;
@@ -165,7 +165,7 @@ export function nodeCryptoOps(context: OpContext, cryptoKeys: Handles<webcrypto.
   };
 }
 
-/** The last output. Of encryption that authenticates, the tag follows. */
+/** The last output. Encryption that authenticates has its tag behind it. */
 function finished(cipher: Cipher | Decipher, tagLength = 0): Uint8Array {
   const output = cipher.final();
   return tagLength > 0 ? Buffer.concat([output, tagOf(cipher)]) : output;

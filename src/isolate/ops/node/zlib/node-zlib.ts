@@ -1,6 +1,6 @@
 /**
- * The ops of node:zlib: Node's own functions, on copies of the guest's bytes. A stream makes output only as fast as the guest takes it. A call that waits for all
- * of its output has a bound by the memory that the isolate has left.
+ * The ops of node:zlib: Node's own functions, on copies of the guest's bytes. A stream makes output only as fast as the guest takes it. A call that waits for
+ * all of its output has a bound by the memory that the isolate has left.
  */
 import zlib from 'node:zlib';
 import { checkedInteger, checkedText, copyIn, OpError } from '../../arguments.js';
