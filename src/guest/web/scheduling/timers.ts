@@ -111,8 +111,7 @@ function start(
   const id = ++lastId;
   owner?.add(id);
   const dueMs = isClockRecorded() ? wallNow() + delayMs : 0;
-  const timer: Timer = { run, isRepeating, nestingLevel: level, owner, delayMs, dueMs };
-  const timer: Timer = { run, isRepeating, nestingLevel: level, owner, frame: currentFrame() };
+  const timer: Timer = { run, isRepeating, nestingLevel: level, owner, frame: currentFrame(), delayMs, dueMs };
   mapSet(timers, id, timer);
   const flags = (isRepeating ? TimerFlag.Repeats : 0) + (owner === undefined ? 0 : TimerFlag.Outlives);
   try {
