@@ -165,12 +165,13 @@ function exportNames() {
   const shapes = JSON.parse(readFileSync(join(node, 'shapes.json'), 'utf8'));
   return Object.fromEntries(
     Object.entries(shapes).map(([name, shape]) => {
-      const { functions, classes, values, groups } = { groups: {}, ...JSON.parse(shape) };
+      const { functions, classes, values, groups, symbols } = JSON.parse(shape);
       const all = new Set([
-        ...(functions ?? []),
-        ...(classes ?? []),
-        ...Object.keys(values ?? {}),
+        ...functions,
+        ...classes,
+        ...Object.keys(values),
         ...Object.keys(groups),
+        ...Object.keys(symbols),
       ]);
       all.delete('default');
       return [

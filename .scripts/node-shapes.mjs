@@ -55,23 +55,28 @@ const MAX_VALUE = 20_000;
 /** What a value of Node's tells about itself or this machine: it is left out. */
 const NO_VALUES = new Set(['process', 'module', 'os']);
 
+/** Of the process: which members they have depends on what they are connected to. */
+const STREAMS = new Set(['stdin', 'stdout', 'stderr']);
+
 function shapeOf(module, name) {
   const functions = [];
   const classes = [];
   const values = {};
   const groups = {};
+  const symbols = {};
   for (const key of Object.getOwnPropertyNames(module)) {
     if (typeof module === 'function' && ['length', 'name', 'prototype', 'arguments', 'caller'].includes(key)) continue;
     if (key.startsWith('_') && name === 'process') continue;
     const value = module[key];
-    if (typeof value === 'function') (isClass(key, value) ? classes : functions).push(key);
+    if (typeof value === 'symbol') symbols[key] = [value.description, Symbol.keyFor(value) !== undefined];
+    else if (typeof value === 'function') (isClass(key, value) ? classes : functions).push(key);
     else if (isPlainData(value)) {
       if (JSON.stringify(value)?.length > MAX_VALUE) continue;
       if (!NO_VALUES.has(name)) values[key] = value;
       else functions.push(key);
-    } else if (typeof value === 'object' && value !== null) groups[key] = membersOf(value);
+    } else if (typeof value === 'object' && value !== null) groups[key] = STREAMS.has(key) ? [] : membersOf(value);
   }
-  return { functions, classes, values, groups };
+  return { functions, classes, values, groups, symbols };
 }
 
 function membersOf(value) {
@@ -102,7 +107,11 @@ for (const name of nodeModuleNames()) {
   const shape = shapeOf(module, name);
   for (const key of later.split(' ').filter(Boolean)) {
     const isKnown =
-      shape.functions.includes(key) || shape.classes.includes(key) || key in shape.values || key in shape.groups;
+      shape.functions.includes(key) ||
+      shape.classes.includes(key) ||
+      key in shape.values ||
+      key in shape.groups ||
+      key in shape.symbols;
     if (!isKnown) (/^[A-Z]/.test(key) ? shape.classes : shape.functions).push(key);
   }
   shape.functions.sort();

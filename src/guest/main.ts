@@ -3,20 +3,20 @@
  * evaluation: hardening comes first (rule R4), then the errors, which the rest captures.
  */
 import './harden.ts';
-import { contextSlot } from './async-context.ts';
 import { connect, enter } from './bridge.ts';
 import { chooseStacks } from './errors.ts';
 import { installGlobals } from './globals/globals.ts';
 import { dynamicImport, imported, moduleBytes } from './loader.ts';
 import { builtIn } from './modules/built-in-modules.ts';
 import { adoptNode } from './modules/node-modules.ts';
+import { contextSlot } from './web/base/async-context.ts';
 import './objects/object-events.ts';
 import './startup.ts';
 import { startClock } from './web/base/clock.ts';
 
 installGlobals();
 
-/** The guest's functions that the host realm holds: it calls them, or gives them to the trampolines of modules. And the slot for frames of async-context.ts. */
+/** The guest's functions that the host realm holds: it calls them, or gives them to the trampolines of modules. And the slot for frames of web/base/async-context.ts. */
 export interface GuestEntry {
   readonly enter: typeof enter;
   readonly imported: typeof imported;

@@ -21,6 +21,7 @@ import type { ModuleGraph } from './modules.js';
 import { basicOps } from './ops/basics.js';
 import { exchangeOps } from './ops/exchange.js';
 import { loadingOps } from './ops/loading.js';
+import { processOps } from './ops/node/process.js';
 import type { OpContext, OpSet } from './ops/op-set.js';
 import { keyedRandom } from './ops/random-source.js';
 import { Ev } from './ops/table.js';
@@ -83,6 +84,7 @@ export class Isolate implements IsolateParts, ChannelOwner {
           exchangeOps(this.#invocations, this.#context),
           this.timers.ops(this.#context, held),
           this.#asyncContext.ops(),
+          processOps(() => this.turns),
           ...platformOps(this.#context),
         ],
         end => {

@@ -50,6 +50,9 @@ export class TurnQueue {
   current = 0;
   /** The invocation of the last turn. */
   last = 0;
+  /** Ticks of process.nextTick() wait in the guest, for this turn. */
+  hasTicks = false;
+  isInTurn = false;
   readonly held: HeldWork;
   readonly #enter: GuestFunction;
   readonly #meter: TurnMeter;
@@ -70,6 +73,12 @@ export class TurnQueue {
   /** A reaction to it is a microtask without the asynchronous context that queueMicrotask() would create. */
   readonly #settled = Promise.resolve();
   readonly #finish = (): void => {
+    if (this.hasTicks) {
+      this.#runTicks();
+      void this.#settled.then(this.#afterMicrotasks);
+      return;
+    }
+    this.isInTurn = false;
     this.#meter.end(this.current);
     this.last = this.current;
     this.current = 0;
@@ -163,15 +172,23 @@ export class TurnQueue {
       if (turn.args !== undefined && !this.#meter.mayRun(turn.invocation) && !TIDYING.has(turn.args[0])) continue;
       if (turn.before !== undefined && !turn.before()) continue;
       this.current = turn.invocation;
+      this.isInTurn = true;
       this.#meter.begin(turn.invocation);
       this.held.enter(turn.invocation, turn.serial);
       this.#context?.clear();
       if (turn.args !== undefined) callGuest(this.#enter, turn.args);
       else this.#runEntering(turn);
+      if (this.hasTicks) this.#runTicks();
       this.held.entered();
       void this.#settled.then(this.#afterMicrotasks);
       return;
     }
+  }
+
+  /** As in Node: before the microtasks of the code that has returned, and again after them. */
+  #runTicks(): void {
+    this.hasTicks = false;
+    callGuest(this.#enter, [Ev.Ticks, this.#meter.mayRun(this.current) ? 1 : 0]);
   }
 
   /** An immediate runs when all ticks, and the reports of rejected promises behind them, are done. */

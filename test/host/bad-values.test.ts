@@ -59,10 +59,10 @@ const ROWS: readonly Row[] = [
   },
   {
     what: 'a compatibility flag for modules of Node',
-    says: `is the string "nodejs_compat", ${FLAGS}`,
-    load: { options: { compatibilityFlags: ['nodejs_compat'] }, key: 'compatibilityFlags[0]' },
-    toml: { text: 'compatibility_flags = ["nodejs_compat"]', key: 'compatibility_flags[0]', at: '3:1' },
-    management: { body: { compatibility_flags: ['nodejs_compat'] }, key: '/compatibility_flags/0' },
+    says: `is the string "nodejs_als", ${FLAGS}`,
+    load: { options: { compatibilityFlags: ['nodejs_als'] }, key: 'compatibilityFlags[0]' },
+    toml: { text: 'compatibility_flags = ["nodejs_als"]', key: 'compatibility_flags[0]', at: '3:1' },
+    management: { body: { compatibility_flags: ['nodejs_als'] }, key: '/compatibility_flags/0' },
   },
   {
     what: 'a compatibility date in the future',

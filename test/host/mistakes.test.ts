@@ -61,9 +61,12 @@ test('load() refuses circular props, and keeps a Date as its text', async t => {
   t.deepEqual(await (await fn.fetch('http://x/')).json(), { day: '1970-01-01T00:00:00.000Z' });
 });
 
-test('load() names a variable of Node that functions do not have, and where to read on', async t => {
-  const message = /Buffer is not defined\. Functions have no Buffer: docs\/functions\.md/;
-  await t.throwsAsync(newHost(t).load('Buffer.from(""); export default { fetch() {} };'), { message });
+test('load() names the flag of a variable of Node, and where to read on about others that are not there', async t => {
+  const flag = /Buffer is not defined\. Functions have Buffer with the compatibility flag "nodejs_compat"/;
+  const old = { compatibilityDate: '2026-08-03' };
+  await t.throwsAsync(newHost(t).load('Buffer.from(""); export default { fetch() {} };', old), { message: flag });
+  const message = /HTMLRewriter is not defined\. Functions have no HTMLRewriter: docs\/functions\.md/;
+  await t.throwsAsync(newHost(t).load('new HTMLRewriter(); export default { fetch() {} };'), { message });
 });
 
 test('load() says of code from strings where to read on', async t => {

@@ -112,7 +112,7 @@ test('serve() leaves no module of Node open, whoever has require in hand (R4)', 
     'net',
     'inspector',
   ];
-  ids.push('node:sqlite', 'node:wasi', 'module', 'vm', 'process', 'v8');
+  ids.push('node:sqlite', 'node:wasi', 'module', 'vm', 'node:process', 'v8');
   const { channel, worker } = startThread(
     t,
     `const tried = ${JSON.stringify(ids)}.filter(id => { try { require(id); return true; } catch { return false; } });

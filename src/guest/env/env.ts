@@ -37,6 +37,7 @@ export function createEnv(
 ): object {
   if (setup.loaded !== undefined) {
     environment = objectFreeze(loadedEnv(setup.loaded, name => bindingNamed(setup, name, createBinding)));
+    variables = textsOf(environment);
     return environment;
   }
   const env = {};
@@ -52,6 +53,7 @@ export function createEnv(
   }
   if (setup.isScript === true) defineGlobals(env);
   environment = objectFreeze(env);
+  variables = setup.env;
   return environment;
 }
 
@@ -68,10 +70,28 @@ function bindingNamed(
 }
 
 let environment: object = objectFreeze({});
+let variables: Setup['env'] = {};
+
+/** Code that another function has loaded gets any values, of which texts alone are variables. */
+function textsOf(env: object): Setup['env'] {
+  const texts: Record<string, unknown> = {};
+  const names = objectKeys(env);
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i] ?? '';
+    const value = (env as Setup['env'])[name]; // any object can be read from
+    if (typeof value === 'string') defineOwn(texts, name, value);
+  }
+  return texts;
+}
 
 /** The environment of the function of this realm. */
 export function theEnv(): object {
   return environment;
+}
+
+/** Its variables and secrets, without the bindings. */
+export function theVariables(): Setup['env'] {
+  return variables;
 }
 
 export function parseSetup(json: string): Setup {

@@ -116,7 +116,14 @@ export class GuestInvocation implements ContextOwner {
 
   /** The handler has failed. */
   failed(failure: string): void {
+    if (this.#isEnded) return;
     notify(Op.ReplyFailed, this.id, failure);
+  }
+
+  /** The function ends it, whatever is open. */
+  exit(failure: string): void {
+    notify(Op.Exit, this.id, failure);
+    this.#end();
   }
 
   /** No promise of waitUntil is left that has not settled. */

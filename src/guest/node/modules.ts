@@ -9,8 +9,10 @@ const MODULES: { readonly [name: string]: () => { readonly default: unknown } } 
   crypto: () => require('./crypto/crypto.ts'),
   events: () => require('./events/events.ts'),
   module: () => require('./module.ts'),
+  process: () => require('./process/process.ts'),
   stream: () => require('./stream/stream.ts'),
   string_decoder: () => require('./stream/string-decoder.ts'),
+  timers: () => require('./timers/timers.ts'),
   'util/types': () => require('./util/types.ts'),
   zlib: () => require('./zlib/zlib.ts'),
 };

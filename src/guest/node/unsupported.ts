@@ -9,6 +9,8 @@ interface Shape {
   readonly classes: readonly string[];
   readonly values: { readonly [name: string]: unknown };
   readonly groups: { readonly [name: string]: readonly string[] };
+  /** Descriptions, and whether the registry of the language has the symbol. */
+  readonly symbols: { readonly [name: string]: readonly [description: string, isRegistered: boolean] };
 }
 
 /** By module, the advice to an author whose code calls what it has not. */
@@ -77,10 +79,13 @@ function throwing(module: string, name: string, isClass: boolean): unknown {
 export function completed(module: string, value: unknown): unknown {
   const text = (SHAPES as { readonly [name: string]: string | undefined })[module];
   if (text === undefined || (typeof value !== 'object' && typeof value !== 'function') || value === null) return value;
-  const { functions, classes, values, groups }: Shape = JSON.parse(text);
+  const { functions, classes, values, groups, symbols }: Shape = JSON.parse(text);
   for (const name of functions) if (!(name in value)) add(value, name, throwing(module, name, false));
   for (const name of classes) if (!(name in value)) add(value, name, throwing(module, name, true));
   for (const name of Object.keys(values)) if (!(name in value)) add(value, name, values[name]);
+  for (const [name, [description, isRegistered]] of Object.entries(symbols)) {
+    if (!(name in value)) add(value, name, isRegistered ? Symbol.for(description) : Symbol(description));
+  }
   for (const name of Object.keys(groups)) {
     if (name in value) continue;
     const group = {};

@@ -1,8 +1,8 @@
 /** WebSocket, for sockets of pairs and of connections alike. @see https://websockets.spec.whatwg.org/#the-websocket-interface */
 import { CloseCode, isSendableCode } from '../../bindings/websocket/wire.ts';
-import { currentFrame, type Frame, runInFrame } from '../async-context.ts';
 import { ErrorCtor, TypeErrorCtor, typedArrayLength } from '../primordials.ts';
 import { encodeUtf8 } from '../utf8.ts';
+import { currentFrame, type Frame, runInFrame } from '../web/base/async-context.ts';
 import { bufferOf, copyOf, isBufferSource } from '../web/base/buffers.ts';
 import { DOMException } from '../web/base/dom-exception.ts';
 import {

@@ -5,6 +5,7 @@ import { DoneFlag, HostOpens, type IsolateLimits } from '../../protocol/messages
 import { CpuTokenBucket } from '../../quotas/cpu-token-bucket.js';
 import type { TurnMeter } from '../turns.js';
 import { collectGarbage } from './collect-garbage.js';
+import { budgetOf, type CpuBudget } from './cpu-budget.js';
 import { threadCpuMs } from './thread-clock.js';
 import { LONG_TURN_MS, now, TurnClock } from './turn-clock.js';
 import { ORIGIN_MS, type WatchBlock } from './watch-block.js';
@@ -23,20 +24,6 @@ const STANDING_COST_MS = 0.02;
 const COLD_INVOCATIONS = 100;
 /** How many invocations that have used up their CPU time are remembered, so that nothing more of them runs. */
 const MAX_SPENT = 1024;
-
-interface CpuBudget {
-  usedMs: number;
-  /** The CPU time that it had used when its time was renewed. */
-  earlierMs: number;
-  readonly limitMs: number;
-  peakBytes: number;
-  /** The most by which the isolate has grown in one of its turns. */
-  grownBytes: number;
-  /** CPU time of work that was refused because it exceeded the budget. */
-  refusedMs: number;
-  /** It is past its limit. If that was seen before its answer, it ends with the running turn. */
-  isSpent: boolean;
-}
 
 export interface MeterEvents {
   onTurnEnd(invocation: number): void;
@@ -404,8 +391,4 @@ export class InvocationMeter implements TurnMeter {
     if (budget !== undefined) budget.usedMs += (threadCpuMs() ?? now()) - beforeMs;
     this.skip();
   }
-}
-
-function budgetOf(limitMs: number): CpuBudget {
-  return { usedMs: 0, earlierMs: 0, limitMs, peakBytes: 0, grownBytes: 0, refusedMs: 0, isSpent: false };
 }

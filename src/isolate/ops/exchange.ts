@@ -104,6 +104,17 @@ export function exchangeOps(host: ExchangeHost, context: Pick<OpContext, 'leaveB
       found.exchange.reply(0, '', false, null, true);
       return undefined;
     },
+    [Op.Exit]: (id, failure) => {
+      const found = invocation(id);
+      const text = checkedText(failure, MAX_FAILURE_CHARACTERS);
+      if (found.exchange.isReplied) {
+        if (!found.exchange.isOutgoingOver) found.failOutgoing('The function called process.exit()');
+        return undefined;
+      }
+      host.failed(found, text);
+      found.exchange.reply(0, '', false, null, true);
+      return undefined;
+    },
     [Op.PassThrough]: id => {
       host.passThrough(invocation(id));
       return undefined;

@@ -201,6 +201,13 @@ export enum Op {
   /** (bytes, checksum before them) => checksum */
   ZlibCrc32,
 
+  /** (): ticks of process.nextTick() wait. Ev.Ticks follows when the code that runs has returned, or when the promises of the turn have settled. */
+  TicksWait,
+  /** () => "heap in all,heap in use,external", each in bytes of this isolate. */
+  MemoryUsage,
+  /** (invocation, failure): the function ends it. An answer that has not been given fails, and so does the rest of a body. Op.Done follows. */
+  Exit,
+
   /** Always last: the number of ops. */
   Count,
 }
@@ -272,6 +279,8 @@ export enum Ev {
   ImportFailed,
   /** (invocation, JSON of BodyForm, size of the input): the main module is evaluated, and its default export called. */
   Run,
+  /** (1, or 0 when they are dropped): what Op.TicksWait has asked for. */
+  Ticks,
 }
 
 /** Flags of Op.TimerStart, to be added. */

@@ -1,5 +1,5 @@
 /** AsyncLocalStorage. @see https://nodejs.org/api/async_context.html#class-asynclocalstorage */
-import { currentFrame, enterFrame, findInFrame, frameWith, runInFrame } from '../../async-context.ts';
+import { currentFrame, enterFrame, findInFrame, frameWith, runInFrame } from '../../web/base/async-context.ts';
 import { checkFunction, checkObject, checkString } from '../errors.ts';
 import { AsyncResource } from './async-resource.ts';
 

@@ -1,5 +1,5 @@
 /** AsyncResource: the context in which it was created, for callbacks that run later. @see https://nodejs.org/api/async_context.html#class-asyncresource */
-import { currentFrame, type Frame, runInFrame } from '../../async-context.ts';
+import { currentFrame, type Frame, runInFrame } from '../../web/base/async-context.ts';
 import { type AnyFunction, checkFunction, checkString } from '../errors.ts';
 
 type Bound = (this: unknown, ...args: unknown[]) => unknown;

@@ -37,15 +37,15 @@ export function encoded(bytes: NodeBuffer, encoding: unknown): NodeBuffer | stri
 }
 
 /** The arguments of a function of Node whose last one may be a callback. */
-export type Callback = (error: unknown, ...values: unknown[]) => void;
+export type DoneCallback = (error: unknown, ...values: unknown[]) => void;
 
-export function checkCallback(value: unknown): asserts value is Callback {
+export function checkCallback(value: unknown): asserts value is DoneCallback {
   if (typeof value !== 'function') throw invalidArgType('callback', 'function', value);
 }
 
 /** Calls back outside of the promise, so that what the callback throws is an uncaught exception and not a rejection. */
 export function callBack(
-  callback: Callback,
+  callback: DoneCallback,
   work: Promise<unknown>,
   spread?: (value: never) => readonly unknown[],
 ): void {

@@ -11,7 +11,7 @@ import { Buffer } from '../buffer/buffer.ts';
 import type { NodeBuffer } from '../buffer/node-buffer.ts';
 
 /** A key object of the host realm, as it describes it. */
-export interface KeyDescription {
+export interface KeyObjectDescription {
   readonly id: number;
   readonly type: 'secret' | 'public' | 'private';
   readonly size?: number;
@@ -25,7 +25,7 @@ type Encoded = string | number | boolean | null | readonly Encoded[] | { readonl
 const MAX_DEPTH = 5;
 
 let keyOf: (value: object) => number | undefined = () => undefined;
-let createKey: (description: KeyDescription, token: Uint8Array) => unknown;
+let createKey: (description: KeyObjectDescription, token: Uint8Array) => unknown;
 
 /** How key objects of the guest are found and made, by key-object.ts. */
 export function setKeyForm(find: typeof keyOf, create: typeof createKey): void {
@@ -83,7 +83,7 @@ function decode(value: unknown, token: Uint8Array): unknown {
   if (Array.isArray(value)) return value.map(item => decode(item, token));
   if ('i' in value) return BigInt(value.i as string); // the host wrote it
   if ('b' in value) return Buffer.from(value.b as string, 'base64'); // as above
-  if ('k' in value) return createKey(decodeKey(value.k as KeyDescription, token), token); // as above
+  if ('k' in value) return createKey(decodeKey(value.k as KeyObjectDescription, token), token); // as above
   const members: { [name: string]: unknown } = {};
   const given = Object.entries(Object('o' in value ? value.o : {}));
   for (const [name, member] of given) {
@@ -97,7 +97,7 @@ function decode(value: unknown, token: Uint8Array): unknown {
   return members;
 }
 
-function decodeKey(key: KeyDescription, token: Uint8Array): KeyDescription {
+function decodeKey(key: KeyObjectDescription, token: Uint8Array): KeyObjectDescription {
   return { ...key, details: decode(key.details, token) };
 }
 

@@ -3,15 +3,15 @@ import { isBufferSource } from '../../web/base/buffers.ts';
 import { type CryptoKey, isCryptoKey } from '../../web/crypto/crypto-key.ts';
 import { codeError, invalidArgType, invalidArgValue } from '../errors.ts';
 import { toBytes } from './bytes.ts';
-import { call, type KeyDescription, setKeyForm } from './calls.ts';
+import { call, type KeyObjectDescription, setKeyForm } from './calls.ts';
 
-let pending: { readonly description: KeyDescription; readonly token: Uint8Array } | undefined;
+let pending: { readonly description: KeyObjectDescription; readonly token: Uint8Array } | undefined;
 
 export let isKeyObject: (value: unknown) => value is KeyObject;
-export let descriptionOf: (key: KeyObject) => KeyDescription;
+export let descriptionOf: (key: KeyObject) => KeyObjectDescription;
 
 export class KeyObject {
-  readonly #description: KeyDescription;
+  readonly #description: KeyObjectDescription;
   /** While this lives, so does the key in the host realm. */
   readonly #token: Uint8Array;
 

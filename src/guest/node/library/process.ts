@@ -1,13 +1,5 @@
 /** The members of `process` that libraries need. */
-import { queueMicrotask } from '../../web/scheduling/microtask.ts';
+import { nextTick } from '../process/ticks.ts';
+import { emitWarning } from '../process/warnings.ts';
 
-export default {
-  nextTick(callback: (...args: unknown[]) => void, ...args: unknown[]): void {
-    queueMicrotask(() => callback(...args));
-  },
-  env: {},
-  version: 'v20.0.0',
-  versions: {},
-  platform: 'linux',
-  emitWarning(): void {},
-};
+export default { nextTick, emitWarning, env: {}, version: 'v22.19.0', versions: {}, platform: 'linux' };

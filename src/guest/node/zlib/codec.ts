@@ -4,7 +4,7 @@ import { op, opAsync, opNumber } from '../../bridge.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { codeError } from '../errors.ts';
-import { CODES, type Format } from './formats.ts';
+import { CODES, type ZlibFormat } from './formats.ts';
 import type { CheckedOptions } from './zlib-options.ts';
 
 const PIECE_BYTES = 65_536;
@@ -12,12 +12,12 @@ const NOTHING = new Uint8Array(0);
 /** For the host: the input is over, see Flush in src/isolate/ops/node/zlib/stream-codec.ts. */
 const FINISH = -1;
 
-export class Codec {
+export class GuestCodec {
   readonly #token = new Uint8Array(0);
   readonly #id: number;
   #isClosed = false;
 
-  constructor(format: Format, options: CheckedOptions) {
+  constructor(format: ZlibFormat, options: CheckedOptions) {
     this.#id = opNumber(Op.ZlibOpen, format, options.json, options.dictionary, this.#token);
   }
 

@@ -1,6 +1,6 @@
 /** The formats of node:zlib, by the numbers that the host realm has for them (src/isolate/ops/node/zlib/formats.ts). */
 
-export enum Format {
+export enum ZlibFormat {
   Deflate = 0,
   Inflate,
   Gzip,
@@ -14,7 +14,7 @@ export enum Format {
   ZstdDecompress,
 }
 
-export type FormatName = keyof typeof Format;
+export type FormatName = keyof typeof ZlibFormat;
 
 /** The values of Node's flush constants: zlib, Brotli and Zstandard have their own. */
 export interface FlushKinds {
@@ -26,9 +26,9 @@ const ZLIB: FlushKinds = { none: 0, full: 3 };
 const BROTLI: FlushKinds = { none: 0, full: 1 };
 const ZSTD: FlushKinds = { none: 0, full: 1 };
 
-export function flushKinds(format: Format): FlushKinds {
-  if (format >= Format.ZstdCompress) return ZSTD;
-  return format >= Format.BrotliCompress ? BROTLI : ZLIB;
+export function flushKinds(format: ZlibFormat): FlushKinds {
+  if (format >= ZlibFormat.ZstdCompress) return ZSTD;
+  return format >= ZlibFormat.BrotliCompress ? BROTLI : ZLIB;
 }
 
 /** The numbers of zlib's return codes, by their names. */

@@ -5,8 +5,8 @@ import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import { checkInteger, codeError, invalidArgType } from '../errors.ts';
 import stream from '../stream/stream.ts';
-import { Codec } from './codec.ts';
-import { Format, type FormatName, flushKinds } from './formats.ts';
+import { GuestCodec } from './codec.ts';
+import { type FormatName, flushKinds, ZlibFormat } from './formats.ts';
 import { type CheckedOptions, checkOptions } from './zlib-options.ts';
 
 type Done = (error?: unknown) => void;
@@ -28,15 +28,15 @@ const Transform = stream.Transform as unknown as new (options?: unknown) => Tran
 const flushes = new WeakMap<object, number>();
 
 export class ZlibBase extends Transform {
-  readonly #format: Format;
+  readonly #format: ZlibFormat;
   readonly #options: CheckedOptions;
-  #codec: Codec;
+  #codec: GuestCodec;
   #writtenBefore = 0;
   #outputBytes = 0;
 
-  constructor(format: Format, options: unknown) {
+  constructor(format: ZlibFormat, options: unknown) {
     const checked = checkOptions(format, options);
-    const codec = new Codec(format, checked);
+    const codec = new GuestCodec(format, checked);
     super({ autoDestroy: true, ...Object(options), objectMode: false, encoding: null });
     this.#format = format;
     this.#options = checked;
@@ -141,7 +141,7 @@ function streamClass(name: FormatName): StreamClass {
   const classes = {
     [name]: class extends ZlibBase {
       constructor(options?: unknown) {
-        super(Format[name], options);
+        super(ZlibFormat[name], options);
       }
     },
   };

@@ -1,7 +1,7 @@
 /** Options of node:zlib on their way to the host realm, whose Node checks them. */
 import { isBufferSource, viewOf } from '../../web/base/buffers.ts';
 import { checkInteger, invalidArgType } from '../errors.ts';
-import { type Format, flushKinds } from './formats.ts';
+import { flushKinds, type ZlibFormat } from './formats.ts';
 
 export interface CheckedOptions {
   readonly json: string;
@@ -14,7 +14,7 @@ const NUMBERS = ['level', 'memLevel', 'strategy', 'windowBits', 'flush', 'finish
 const MOST_OUTPUT = 2 ** 32;
 const MIN_CHUNK = 64;
 
-export function checkOptions(format: Format, given: unknown): CheckedOptions {
+export function checkOptions(format: ZlibFormat, given: unknown): CheckedOptions {
   const options = Object(given) as { readonly [name: string]: unknown }; // every object can be read from
   const sent: { [name: string]: unknown } = {};
   for (const name of NUMBERS) {

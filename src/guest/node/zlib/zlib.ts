@@ -7,8 +7,8 @@ import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import type { NodeBuffer } from '../buffer/node-buffer.ts';
 import { checkFunction, checkInteger, invalidArgType } from '../errors.ts';
-import { Codec, withErrno } from './codec.ts';
-import { CODES, Format } from './formats.ts';
+import { GuestCodec, withErrno } from './codec.ts';
+import { CODES, ZlibFormat } from './formats.ts';
 import { streamClasses, tooLarge } from './streams.ts';
 import { checkOptions } from './zlib-options.ts';
 
@@ -23,7 +23,7 @@ function toBytes(value: unknown, name: string): Uint8Array {
   throw invalidArgType(name, INPUTS, value);
 }
 
-function sync(format: Format): (data: unknown, options?: unknown) => NodeBuffer {
+function sync(format: ZlibFormat): (data: unknown, options?: unknown) => NodeBuffer {
   return (data, options) => {
     const bytes = toBytes(data, 'buffer');
     const checked = checkOptions(format, options);
@@ -36,14 +36,14 @@ function sync(format: Format): (data: unknown, options?: unknown) => NodeBuffer 
   };
 }
 
-function withCallback(format: Format): (data: unknown, options: unknown, callback?: unknown) => void {
+function withCallback(format: ZlibFormat): (data: unknown, options: unknown, callback?: unknown) => void {
   return (data, options, callback) => {
     const [given, done] = typeof options === 'function' ? [undefined, options] : [options, callback];
     checkFunction(done, 'callback');
     const run = done as Callback; // as checked
     const bytes = toBytes(data, 'buffer');
     const checked = checkOptions(format, given);
-    const codec = new Codec(format, checked);
+    const codec = new GuestCodec(format, checked);
     const pieces: NodeBuffer[] = [];
     let length = 0;
     const work = codec.write(bytes, 0, true, piece => {
@@ -96,28 +96,28 @@ for (const [name, number] of Object.entries(CODES)) {
 export default {
   ...classes,
   ...creators,
-  brotliCompress: withCallback(Format.BrotliCompress),
-  brotliCompressSync: sync(Format.BrotliCompress),
-  brotliDecompress: withCallback(Format.BrotliDecompress),
-  brotliDecompressSync: sync(Format.BrotliDecompress),
+  brotliCompress: withCallback(ZlibFormat.BrotliCompress),
+  brotliCompressSync: sync(ZlibFormat.BrotliCompress),
+  brotliDecompress: withCallback(ZlibFormat.BrotliDecompress),
+  brotliDecompressSync: sync(ZlibFormat.BrotliDecompress),
   codes: Object.freeze(codes),
   crc32,
-  deflate: withCallback(Format.Deflate),
-  deflateRaw: withCallback(Format.DeflateRaw),
-  deflateRawSync: sync(Format.DeflateRaw),
-  deflateSync: sync(Format.Deflate),
-  gunzip: withCallback(Format.Gunzip),
-  gunzipSync: sync(Format.Gunzip),
-  gzip: withCallback(Format.Gzip),
-  gzipSync: sync(Format.Gzip),
-  inflate: withCallback(Format.Inflate),
-  inflateRaw: withCallback(Format.InflateRaw),
-  inflateRawSync: sync(Format.InflateRaw),
-  inflateSync: sync(Format.Inflate),
-  unzip: withCallback(Format.Unzip),
-  unzipSync: sync(Format.Unzip),
-  zstdCompress: withCallback(Format.ZstdCompress),
-  zstdCompressSync: sync(Format.ZstdCompress),
-  zstdDecompress: withCallback(Format.ZstdDecompress),
-  zstdDecompressSync: sync(Format.ZstdDecompress),
+  deflate: withCallback(ZlibFormat.Deflate),
+  deflateRaw: withCallback(ZlibFormat.DeflateRaw),
+  deflateRawSync: sync(ZlibFormat.DeflateRaw),
+  deflateSync: sync(ZlibFormat.Deflate),
+  gunzip: withCallback(ZlibFormat.Gunzip),
+  gunzipSync: sync(ZlibFormat.Gunzip),
+  gzip: withCallback(ZlibFormat.Gzip),
+  gzipSync: sync(ZlibFormat.Gzip),
+  inflate: withCallback(ZlibFormat.Inflate),
+  inflateRaw: withCallback(ZlibFormat.InflateRaw),
+  inflateRawSync: sync(ZlibFormat.InflateRaw),
+  inflateSync: sync(ZlibFormat.Inflate),
+  unzip: withCallback(ZlibFormat.Unzip),
+  unzipSync: sync(ZlibFormat.Unzip),
+  zstdCompress: withCallback(ZlibFormat.ZstdCompress),
+  zstdCompressSync: sync(ZlibFormat.ZstdCompress),
+  zstdDecompress: withCallback(ZlibFormat.ZstdDecompress),
+  zstdDecompressSync: sync(ZlibFormat.ZstdDecompress),
 };

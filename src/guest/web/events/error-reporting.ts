@@ -3,9 +3,9 @@
  * @see https://html.spec.whatwg.org/multipage/webappapis.html#report-the-exception
  */
 import { Ev, Op } from '../../../isolate/ops/table.ts';
-import { type Frame, runInFrame } from '../../async-context.ts';
 import { onEvent, op } from '../../bridge.ts';
 import { WeakMapCtor, weakMapGet, weakMapSet } from '../../primordials.ts';
+import { type Frame, runInFrame } from '../base/async-context.ts';
 import { requireArguments } from '../base/idl.ts';
 import { inspect } from '../console/inspect.ts';
 import { ErrorEvent, markTrusted, PromiseRejectionEvent } from './event.ts';

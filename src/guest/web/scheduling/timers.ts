@@ -4,9 +4,9 @@
  * @see https://html.spec.whatwg.org/multipage/timers-and-user-prompts.html#timers
  */
 import { Ev, Op, TimerFlag } from '../../../isolate/ops/table.ts';
-import { currentFrame, type Frame, runInFrame } from '../../async-context.ts';
 import { onEvent, op } from '../../bridge.ts';
 import { MapCtor, mapDelete, mapGet, mapSet, mathTrunc } from '../../primordials.ts';
+import { currentFrame, type Frame, runInFrame } from '../base/async-context.ts';
 import { advanceClock, isClockRecorded, wallNow } from '../base/clock.ts';
 import { invoke, isCallable, requireArguments, toDOMString, toLong } from '../base/idl.ts';
 import { reportException } from '../events/error-reporting.ts';

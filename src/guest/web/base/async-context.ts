@@ -4,9 +4,9 @@
  *
  * The host realm keeps the frame of each promise, see src/isolate/async-context. It moves frames in and out of the slot, and looks at none.
  */
-import { ContextCarrier, Op } from '../isolate/ops/table.ts';
-import { op, opNumber } from './bridge.ts';
-import { reflectApply } from './primordials.ts';
+import { ContextCarrier, Op } from '../../../isolate/ops/table.ts';
+import { op, opNumber } from '../../bridge.ts';
+import { reflectApply } from '../../primordials.ts';
 
 /** An immutable list with at most one entry for each storage, so that its length does not grow with the depth of calls. */
 export interface Frame {
