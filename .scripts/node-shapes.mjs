@@ -36,6 +36,7 @@ const LATER = {
   url: 'URLPattern fileURLToPathBuffer',
   util: 'convertProcessSignalToExitCode diff getCallSite getCallSites setTraceSigInt styleText transferableAbortController',
   v8: 'GCProfiler isStringOneByteRepresentation queryObjects startCpuProfile startHeapProfile',
+  vm: 'Module SourceTextModule SyntheticModule',
   worker_threads:
     'getEnvironmentData isInternalThread isMarkedAsUncloneable locks markAsUncloneable postMessageToThread',
   zlib:

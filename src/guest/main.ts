@@ -16,7 +16,7 @@ import { startClock } from './web/base/clock.ts';
 
 installGlobals();
 
-/** The guest's functions that the host realm holds: it calls them, or gives them to the trampolines of modules. And the slot for frames of web/base/async-context.ts. */
+/** The guest functions that the host realm calls or gives to the trampolines of modules; and the slot for frames, see web/base/async-context.ts. */
 export interface GuestEntry {
   readonly enter: typeof enter;
   readonly imported: typeof imported;

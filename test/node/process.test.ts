@@ -66,7 +66,7 @@ for (const isolation of ISOLATIONS) {
     const host = newHost(t, { isolation });
     const fn = await host.load(`
       let reached = 0;
-      const open = Promise.withResolvers?.() ?? (() => { const d = {}; d.promise = new Promise(r => (d.resolve = r)); return d; })();
+      let isOpen = false;
       export default { async fetch(request, env, ctx) {
         switch (new URL(request.url).pathname) {
           case '/exit':
@@ -75,12 +75,12 @@ for (const isolation of ISOLATIONS) {
             try { process.exit(3); } catch {}
             return new Response('never');
           case '/stream':
-            return new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(1)); setTimeout(() => process.exit(1)); } }, { highWaterMark: 0 }));
+            return new Response(new ReadableStream({ pull(c) { c.enqueue(new Uint8Array(1)); return new Promise(() => setTimeout(() => process.exit(1))); } }, { highWaterMark: 0 }));
           case '/waits':
-            await open.promise;
+            while (!isOpen) await scheduler.wait(1);
             return new Response('waited');
           default:
-            open.resolve();
+            isOpen = true;
             return new Response(String(reached));
         }
       } };`);
@@ -109,9 +109,9 @@ for (const isolation of ISOLATIONS) {
         process.stdout.write('out\\n'); process.stderr.write('%s error');
         process.on('warning', warning => seen.push(warning.name));
         process.emitWarning('old', 'DeprecationWarning', 'DEP1');
-        const rejected = new Promise(resolve => process.on('unhandledRejection', (reason, promise) => { seen.push(reason); resolve(promise); }));
+        const rejected = new Promise(resolve => process.on('unhandledRejection', (reason, promise) => { seen.push(reason); resolve([promise]); }));
         const promise = Promise.reject('no');
-        seen.push((await rejected) === promise);
+        seen.push((await rejected)[0] === promise);
         const thrown = new Promise(resolve => process.on('uncaughtException', resolve));
         setTimeout(() => { throw 'thrown'; });
         seen.push(await thrown);
