@@ -39,6 +39,8 @@ export function cellFlags(): string[] {
     '--no-deprecation',
     // Otherwise the first idle collection drops the code that a spare compiled while warming up: 0.4 MB an isolate, and half of a cold start.
     '--no-flush-bytecode',
+    // The cache of compiled scripts holds the realms that they were compiled for: realms of finished runs would stay until a collection of last resort.
+    '--no-compilation-cache',
     ...(major >= 24 ? ['--disable-sigusr1', NO_SQLITE] : []),
     PERMISSION,
     '--allow-worker',
