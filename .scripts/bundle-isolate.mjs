@@ -1,5 +1,6 @@
 // Bundles what runs in a cell: the guest realm's code into one script, dist/src/isolate/guest.bundle.js, the host realm's of an isolate's thread
 // into worker.bundle.cjs, the main thread's into dist/src/pool/cell/cell-main.bundle.cjs, and the program that starts cells into launch-main.bundle.cjs.
+// The program that bundles functions is one file, too, since its sandbox has no others of ours.
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -15,7 +16,8 @@ const ownRequire = {
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^node:module$/ }, ({ path }) => ({ path, namespace: 'own-require' }));
     onLoad({ filter: /^node:module$/, namespace: 'own-require' }, () => ({
-      contents: 'export const createRequire = () => __require;',
+      contents:
+        'export const createRequire = () => __require; export const isBuiltin = name => __require("node:module").isBuiltin(name);',
     }));
   },
 };
@@ -85,6 +87,10 @@ await bundle({ entryPoints: ['dist/src/pool/cell/cell-main.js'] }, 'dist/src/poo
 await bundle(
   { entryPoints: ['dist/src/pool/launcher/launch-main.js'] },
   'dist/src/pool/launcher/launch-main.bundle.cjs',
+);
+await bundle(
+  { entryPoints: ['dist/src/host/deploy/bundle/process/bundle-main.js'] },
+  'dist/src/host/deploy/bundle/process/bundle-main.bundle.cjs',
 );
 writeFileSync('dist/src/isolate/LICENSES.txt', licensesOf(metafiles, '.', ['node_modules/typescript']));
 

@@ -51,6 +51,7 @@ export type { CronMissed, CronOptions, CronOverlap } from './config-schema/cron-
 export type { Account } from './host/account.js';
 export type { AccountInfo } from './host/account-info.js';
 export type { HostCell, HostWatch } from './host/cells/host-cells.js';
+export type { FolderSource } from './host/deploy/bundle/bundle-source.js';
 export type { ModuleSource, ScriptSource } from './host/deploy/deployment.js';
 export type { LoadFileOptions } from './host/deploy/load-file.js';
 export type { EdgeFunction, FunctionFetchOptions } from './host/edge-function.js';

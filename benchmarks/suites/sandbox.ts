@@ -117,7 +117,7 @@ async function ownTime(context: BenchmarkContext): Promise<Figure> {
   const { confine } = findPrograms();
   const filter = cellFilter(process.arch, CELL_RULES.calls, PID_MARKER);
   if (confine === undefined || filter === undefined) throw new Error('There is no launcher for this machine');
-  const { execute, read, write } = landlockRules(await roomFiles(CELL_RULES.libraries), undefined);
+  const { execute, read, write } = landlockRules(await roomFiles(CELL_RULES.libraries), {});
   const words = confineCommand(confine, {
     keep: FILTER_FD + 1,
     limits: CELL_RULES.limits,

@@ -7,6 +7,7 @@ import type { LocalSend } from '../bindings/egress/transport.js';
 import type { CallOrigin } from '../bindings/service.js';
 import type { IsolateCache } from '../pool/host/isolate-cache.js';
 import type { IsolateGate } from '../pool/host/isolate-gate.js';
+import type { SandboxOption } from '../pool/sandbox/sandbox.js';
 import type { ConnectionSlotRelease } from '../quotas/connection-limiter.js';
 import type { CallWork } from '../quotas/host/call-work.js';
 import type { HostShare } from '../quotas/host/host-share.js';
@@ -38,6 +39,8 @@ export interface AccountHost {
   /** The account's share of the host. */
   readonly share: HostShare;
   readonly idleHttpMs: number;
+  /** The option of the host, for processes besides cells. */
+  readonly sandbox: SandboxOption;
   /** Gives the application bodies as streams. */
   readonly bodies: GivenBodies;
   readonly now: () => number;

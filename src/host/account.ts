@@ -16,6 +16,7 @@ import type { AccountLimits, LimitsAuthor } from './account-limits.js';
 import { type AccountUsageSnapshot, usageOf } from './account-quotas.js';
 import { clientContext, defineClients } from './binding-clients.js';
 import type { AccountCells } from './cells/account-cells.js';
+import { bundledSource, type FolderSource } from './deploy/bundle/bundle-source.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import { fileToLoad, type LoadFileOptions } from './deploy/load-file.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -86,6 +87,11 @@ export class Account {
   /** Loads static files as a function without a script: `account.load({ assets: 'dist' })`. Rejects like the other form. */
   load(options: AssetsLoadOptions): Promise<EdgeFunction>;
   /**
+   * Bundles the files of a folder with esbuild and loads the result. Rejects like the other form, and with EDGE_BUNDLE_LIMIT, and EDGE_NOT_SUPPORTED when
+   * esbuild is not installed.
+   */
+  load(source: FolderSource, options: LoadOptions & { readonly bundle: true }): Promise<EdgeFunction>;
+  /**
    * Loads a function, or a new version of one. The old version serves until the new one is ready, and finishes the requests that it has begun. Existing
    * handles, and listeners made with them, serve the new version: the result is the same object as before. When several calls for one name are made at once,
    * the version of the last call serves in the end. An earlier one never serves after that, may not be started at all, and resolves with the same function.
@@ -96,7 +102,10 @@ export class Account {
    * Without a source, the option `assets` names the static files that are all there is of the function.
    */
   load(source: ScriptSource | undefined, options?: LoadOptions): Promise<EdgeFunction>;
-  load(source: ScriptSource | AssetsLoadOptions | undefined, options?: LoadOptions): Promise<EdgeFunction> {
+  load(
+    source: ScriptSource | FolderSource | AssetsLoadOptions | undefined,
+    options?: LoadOptions,
+  ): Promise<EdgeFunction> {
     return isAssetsLoad(source) && options === undefined
       ? this.deploy('owner', undefined, source)
       : // Anything else that is not a source is refused there.
@@ -187,7 +196,7 @@ export class Account {
     const turn = this.#loads.next();
     const { environment, ...own } = options;
     const given = environment === undefined ? {} : { environment };
-    const file = await fileToLoad(path, given, this.#host.bindings.registry.named);
+    const file = await fileToLoad(path, given, this.#host.bindings.registry.named, this.#host.sandbox);
     const { source, options: configured } = file;
     for (const note of file.notes) this.#host.warn(new EdgeError('EDGE_CONFIG_INVALID', note));
     const author = own.limits === undefined ? 'file' : 'owner';
@@ -415,7 +424,9 @@ export class Account {
       },
     };
     try {
-      return await startFunction(this.#host, account, author, source, this.#resolve(options));
+      const resolved = this.#resolve(options);
+      const script = resolved.bundle ? await bundledSource(source, this.#host.sandbox) : source;
+      return await startFunction(this.#host, account, author, script, resolved);
     } catch (error) {
       // The account has ended: that is the reason, and not the error of whatever the function needed then.
       throw this.#ended ?? error;

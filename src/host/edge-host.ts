@@ -11,6 +11,7 @@ import { defineClients } from './binding-clients.js';
 import type { CellsHealth } from './cells/host-cells.js';
 import { HostCore, type HostParts } from './core/host-core.js';
 import { hostListener, hostManagement, hostS3 } from './core/host-endpoints.js';
+import type { FolderSource } from './deploy/bundle/bundle-source.js';
 import type { ScriptSource } from './deploy/deployment.js';
 import type { LoadFileOptions } from './deploy/load-file.js';
 import type { EdgeFunction } from './edge-function.js';
@@ -85,9 +86,14 @@ export class EdgeHost extends EventEmitter<HostEvents> {
 
   /** Loads static files as a function without a script, into the default account. See {@link Account.load}. */
   load(options: AssetsLoadOptions): Promise<EdgeFunction>;
+  /** Bundles the files of a folder with esbuild and loads the result, as {@link Account.load} does. */
+  load(source: FolderSource, options: LoadOptions & { readonly bundle: true }): Promise<EdgeFunction>;
   /** Loads a function into the default account. See {@link Account.load}. */
   load(source: ScriptSource | undefined, options?: LoadOptions): Promise<EdgeFunction>;
-  async load(source: ScriptSource | AssetsLoadOptions | undefined, options?: LoadOptions): Promise<EdgeFunction> {
+  async load(
+    source: ScriptSource | FolderSource | AssetsLoadOptions | undefined,
+    options?: LoadOptions,
+  ): Promise<EdgeFunction> {
     // The account tells the two apart.
     return await this.account(DEFAULT_ACCOUNT).load(source as ScriptSource | undefined, options);
   }

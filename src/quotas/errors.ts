@@ -35,6 +35,11 @@ export const EDGE_ERRORS = {
     text: 'the script is larger than the plan allows',
     remedy: 'Minify the bundle, leave `sourcesContent` out of the source map, or raise `limits.scriptBytes`.',
   },
+  EDGE_BUNDLE_LIMIT: {
+    status: 400,
+    text: 'bundling the files of a function took too much time or memory, or its output was too long',
+    remedy: 'Import less, or bundle the files before you load them: [how](from-workers.md#how-to-bundle).',
+  },
   EDGE_STARTUP_LIMIT: {
     status: 400,
     text: 'parsing and running the global scope took too long',

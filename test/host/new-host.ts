@@ -11,6 +11,7 @@ import {
   type EdgeHostOptions,
   type InvocationEvent,
   type ListenerOptions,
+  type LoadOptions,
   type LogEvent,
   type NodeListener,
 } from '../../src/index.js';
@@ -24,7 +25,7 @@ export function newHost(t: ExecutionContext, options: EdgeHostOptions = {}): Edg
 }
 
 export interface SharedHost {
-  load(source: string): Promise<EdgeFunction>;
+  load(source: string, options?: LoadOptions): Promise<EdgeFunction>;
   listener(source: string, options?: ListenerOptions): Promise<NodeListener>;
 }
 
@@ -43,7 +44,7 @@ export function sharedHost(): SharedHost {
     opened ??= openHost({}, end => ends.push(end));
     return opened;
   };
-  const load = (source: string): Promise<EdgeFunction> => host().load(source, { name: `shared-${++count}` });
+  const load: SharedHost['load'] = (source, options) => host().load(source, { name: `shared-${++count}`, ...options });
   const listener: SharedHost['listener'] = async (source, options) =>
     host().listener({ ...options, function: await load(source) });
   return { load, listener };

@@ -363,6 +363,7 @@ export class HostCore {
       stats: this.stats,
       limitsOf: settings => this.#limitSets.of(settings),
       idleHttpMs: options.idleHttpMs,
+      sandbox: options.sandbox,
       bodies: this.bodies,
       connectionSlotRelease: options.connectionSlotRelease,
       admission: this.#admission,

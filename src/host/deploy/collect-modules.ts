@@ -15,6 +15,8 @@ import { writtenImports } from './written-imports.js';
 /** The kinds of files of these names, in place of the kinds of their endings. */
 export interface ModuleRule {
   readonly kind: ModuleKind;
+  /** The pattern that {@link matches} is made of. */
+  readonly glob: string;
   readonly matches: (name: string) => boolean;
 }
 

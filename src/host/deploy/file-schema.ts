@@ -156,7 +156,7 @@ export function limitsOfFile({ limits }: Pick<FileTable, 'limits'>): LimitOverri
 /** The kinds of modules by file name, besides those that are known by the ending. */
 export function rulesOfFile({ rules = [] }: FileTable): ModuleRule[] {
   return rules.flatMap(({ type, globs }) =>
-    globs.map(glob => ({ kind: MODULE_TYPES[type], matches: globMatcher(glob) })),
+    globs.map(glob => ({ kind: MODULE_TYPES[type], glob, matches: globMatcher(glob) })),
   );
 }
 

@@ -33,6 +33,8 @@ export interface FunctionFiles {
   readonly main: string;
   readonly rules: readonly ModuleRule[];
   readonly bundling?: Bundling;
+  /** Folders of packages that a bundler looks into last. @default none */
+  readonly packageFolders?: readonly string[];
   /** Files that are modules though nothing imports them, absolute. @default none */
   readonly additional?: readonly string[];
 }

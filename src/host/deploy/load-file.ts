@@ -1,9 +1,9 @@
 /** Reads a configuration file for loadFile(): its modules are bundled by esbuild where they need it and it is installed. */
 import type { NamedBinding } from '../../bindings/binding.js';
-import { EdgeError } from '../../quotas/errors.js';
+import type { SandboxOption } from '../../pool/sandbox/sandbox.js';
 import { describe } from '../../quotas/schema/describe.js';
 import type { LoadOptions } from '../options/options.js';
-import { FunctionError } from './bundle/function-error.js';
+import { bundlingError, FunctionError } from './bundle/function-error.js';
 import { FunctionModules } from './bundle/function-modules.js';
 import { readFunctionFile } from './config-file.js';
 import type { FunctionFile } from './function-file.js';
@@ -21,21 +21,16 @@ export async function fileToLoad(
   path: string,
   { environment }: Pick<LoadFileOptions, 'environment'>,
   rows: readonly NamedBinding[],
+  sandbox: SandboxOption,
 ): Promise<FunctionFile> {
   if (environment !== undefined && typeof environment !== 'string')
     throw new TypeError(`Option environment of loadFile() is ${describe(environment)}, expected a string`);
-  const modules = new FunctionModules('production');
+  const modules = new FunctionModules('production', sandbox);
   try {
     const collect = async (files: Parameters<FunctionModules['collect']>[0]) => (await modules.collect(files)).source;
     return await readFunctionFile(path, rows, { collect, environment });
   } catch (error) {
-    if (!(error instanceof FunctionError)) throw error;
-    const { message, location, cause } = error;
-    const code = /^.*: (?:Could not resolve|No loader)/.test(message) ? 'EDGE_SCRIPT_IMPORT' : 'EDGE_SCRIPT_SYNTAX';
-    throw new EdgeError(code, `Cannot load the function: ${message}`, {
-      cause: cause ?? error,
-      ...(location !== undefined && { location }),
-    });
+    throw error instanceof FunctionError ? bundlingError(error) : error;
   } finally {
     await modules.dispose();
   }

@@ -145,6 +145,7 @@ function partsOf(caller: LoadingFunction, loader: string, code: WorkerCode): Sta
       limits: {},
       egress: undefined,
       assets: undefined,
+      bundle: false,
     },
   };
 }

@@ -60,21 +60,43 @@ export function roomArguments({ executables, others, links }: RoomFiles): readon
   ];
 }
 
-/** The same files for Landlock, which checks what a process opens in the root that it has. `folder` is the one that it may write to. */
-export function landlockRules({ executables, others }: RoomFiles, folder: string | undefined): LandlockRules {
+/** The paths that one process has besides the files of all. */
+export interface OwnPaths {
+  /** The folder that it may write to. */
+  readonly folder?: string | undefined;
+  /** Further files and folders that it may read. @default none */
+  readonly reads?: readonly string[];
+  /** Further files that it may read and execute. @default none */
+  readonly executes?: readonly string[];
+}
+
+/** The same files for Landlock, which checks what a process opens in the root that it has. */
+export function landlockRules(
+  { executables, others }: RoomFiles,
+  { folder, reads = [], executes = [] }: OwnPaths,
+): LandlockRules {
   return {
-    execute: executables,
+    execute: [...executables, ...executes],
     // `self` is the process that adds the rule, which becomes the cell: of other processes nothing is opened. It is missing where /proc is hidden.
-    read: [...others, ...DEVICES, ...(existsSync(`${PROC}/self`) ? [`${PROC}/self`] : [])],
+    read: [...others, ...DEVICES, ...(existsSync(`${PROC}/self`) ? [`${PROC}/self`] : []), ...reads],
     write: folder === undefined ? [] : [folder],
   };
 }
 
-/** The room with one folder that can be written to, at the path where it is outside. */
-export function withFolder(room: readonly string[], folder: string): readonly string[] {
+/** The room with the paths of one process, where they are outside: one folder that it may write to, and others that it reads. */
+export function withPaths(room: readonly string[], { folder, reads = [], executes = [] }: OwnPaths): readonly string[] {
+  const shown = [...reads, ...executes];
+  if (folder === undefined && shown.length === 0) return room;
   const end = room.indexOf(READ_ONLY);
-  const above = ancestorsOf(folder).flatMap(path => ['--dir', path]);
-  return [...room.slice(0, end), ...above, '--dir', folder, '--bind', folder, folder, ...room.slice(end)];
+  const all = folder === undefined ? shown : [folder, ...shown];
+  const above = new Set(all.flatMap(ancestorsOf));
+  return [
+    ...room.slice(0, end),
+    ...[...above].flatMap(path => ['--dir', path]),
+    ...(folder === undefined ? [] : ['--dir', folder, '--bind', folder, folder]),
+    ...shown.flatMap(path => ['--ro-bind', path, path]),
+    ...room.slice(end),
+  ];
 }
 
 const READ_ONLY = '--remount-ro';

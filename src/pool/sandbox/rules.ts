@@ -45,6 +45,8 @@ export interface ProcessRules {
   readonly libraries: readonly Library[];
   /** Whether each process has a folder that it may write to. Its files have to stay readable for the application. */
   readonly hasFolder: boolean;
+  /** Whether each process reads folders of the application's user, which it has then. @default false */
+  readonly readsFolders?: boolean;
   readonly calls: SystemCallRules;
   /** At most as much of each; where the application itself has less, that is the limit. */
   readonly limits: Readonly<Partial<Record<ResourceLimit, number>>>;

@@ -253,7 +253,8 @@ class Search {
     const system = this.#system;
     // Without root the host cannot give files away and read them afterwards. Another user reaches them in a root that the host makes, and not in one
     // that the user makes.
-    const canHaveUser = !rules.hasFolder || (system.isRoot && layers.root && mayMakeNamespaces());
+    const canHaveUser =
+      rules.readsFolders !== true && (!rules.hasFolder || (system.isRoot && layers.root && mayMakeNamespaces()));
     const isDue = (layer: SandboxLayer): boolean => {
       if (layer === 'ownUser') return canHaveUser;
       // A second lock of the same door.

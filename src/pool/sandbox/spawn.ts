@@ -9,6 +9,7 @@ import type { Ending } from '../launcher/messages.js';
 import { ownFolder } from '../package-paths.js';
 import { descendantsOf } from '../processes/process-tree.js';
 import { setTreePriority } from '../processes/tree-priority.js';
+import type { OwnPaths } from './room.js';
 import type { Sandbox } from './sandbox.js';
 
 /** The process that was started: the command, or a program that waits for it. Started here or by the launcher. */
@@ -36,11 +37,9 @@ export interface Inmate<Child extends SpawnedProcess = SpawnedProcess> {
 }
 
 /** Where a process belongs that is not alone in it. */
-export interface ProcessPlace {
+export interface ProcessPlace extends OwnPaths {
   /** Its user, which its owner takes and releases. */
   readonly id: number | undefined;
-  /** The folder that it may write to. */
-  readonly folder: string;
 }
 
 /**

@@ -5,21 +5,27 @@ import { isShortage } from '../../quotas/host/whole-spawn.js';
 import { confineCommand } from './confine.js';
 import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './filter/cell-filter.js';
 import { outputOf, type Programs } from './programs.js';
-import { landlockRules, type RoomFiles, roomArguments, roomFiles, withFolder, withProgram } from './room.js';
+import {
+  landlockRules,
+  type OwnPaths,
+  type RoomFiles,
+  roomArguments,
+  roomFiles,
+  withPaths,
+  withProgram,
+} from './room.js';
 import type { ProcessRules } from './rules.js';
 import type { SandboxLayer } from './state.js';
 import { type IdRange, ownRootRange, SUBORDINATE, subordinateIds } from './user-ids.js';
 
 /** One process that is started. */
-export interface ProcessStart {
+export interface ProcessStart extends OwnPaths {
   /** The user that it becomes, where it has one of its own. */
   readonly id: number | undefined;
   /** Its descriptors are those below this number. */
   readonly descriptors: number;
   /** The descriptor that the filter is read from, behind the others. */
   readonly filterFd: number | undefined;
-  /** The folder that it may write to. */
-  readonly folder?: string | undefined;
 }
 
 export interface Wall {
@@ -61,17 +67,19 @@ const USER_CAPABILITIES = ['CAP_SETUID', 'CAP_SETGID', 'CAP_SETPCAP'];
 export async function* wallsFor(
   system: System,
   reasons: string[],
-  rules: Pick<ProcessRules, 'libraries' | 'hasFolder' | 'calls'>,
+  rules: Pick<ProcessRules, 'libraries' | 'hasFolder' | 'readsFolders' | 'calls'>,
 ): AsyncGenerator<Wall, void> {
   const maker = new WallMaker(system, reasons, rules);
   const { isRoot, programs } = system;
+  // Another user could not read the folders.
+  const { readsFolders = false } = rules;
   /** Users of their own for processes that no root of their own contains. */
   let bare: IdRange | undefined;
   if (rules.hasFolder) {
     // A user of its own must own the folder, which root alone can give away and still read. It must also reach the folder, as it can in a root of its own.
     const ids = isRoot ? ownRootRange() : undefined;
     if (ids !== undefined) yield* maker.rootRoom(ids, []);
-  } else if (isRoot) {
+  } else if (isRoot && !readsFolders) {
     bare = ownRootRange();
     if (bare === undefined) reasons.push(`${NO_IDS}: the user namespace of this process has none that are free`);
     else {
@@ -80,7 +88,7 @@ export async function* wallsFor(
       yield* maker.rootNamespaces(bare, []);
       yield* maker.landlocked(bare);
     }
-  } else if (programs.unshare !== undefined && programs.newuidmap !== undefined) {
+  } else if (!readsFolders && programs.unshare !== undefined && programs.newuidmap !== undefined) {
     const ids = await quietly(subordinateIds(programs.unshare, programs), NO_IDS, reasons);
     const enter = [programs.unshare, ...SUBORDINATE];
     if (ids !== undefined) {
@@ -141,7 +149,7 @@ class WallMaker {
           bwrap,
           ...bwrapNamespaces(),
           ...['--cap-drop', 'ALL', ...USER_CAPABILITIES.flatMap(name => ['--cap-add', name])],
-          ...(start.folder === undefined ? room : withFolder(room, start.folder)),
+          ...withPaths(room, start),
           ...filterArguments(start.filterFd),
           '--',
           // Behind the filter and in the root of the cell: who becomes its user earlier has no right to make that root.
@@ -208,7 +216,7 @@ class WallMaker {
           bwrap,
           ...['--unshare-user', '--disable-userns'],
           ...bwrapNamespaces(),
-          ...(start.folder === undefined ? room : withFolder(room, start.folder)),
+          ...withPaths(room, start),
           ...filterArguments(start.filterFd),
           '--',
           ...(last?.command({ ...start, id: undefined }, files) ?? []),
@@ -281,11 +289,11 @@ class WallMaker {
       program: confine,
       layers: abi > 0 ? ['landlock'] : [],
       takesFilter: true,
-      command: ({ id, folder }, files, filterFd) =>
+      command: (start, files, filterFd) =>
         confineCommand(confine, {
           drops: true,
-          user: id,
-          landlock: abi > 0 ? { ...landlockRules(files, folder), abi } : undefined,
+          user: start.id,
+          landlock: abi > 0 ? { ...landlockRules(files, start), abi } : undefined,
           filterFd,
         }),
     };
@@ -315,14 +323,16 @@ class WallMaker {
       program: setpriv,
       layers: ['landlock'],
       takesFilter: true,
-      command: ({ id, folder }, files, filterFd) => {
-        const { execute, read, write } = landlockRules(files, folder);
+      command: (start, files, filterFd) => {
+        const { execute, read, write } = landlockRules(files, start);
+        // A process that is given folders lists them, too.
+        const reading = start.reads === undefined ? 'read-file' : 'read-file,read-dir';
         const rule = (rights: string, path: string): string => `--landlock-rule=path-beneath:${rights}:${path}`;
         return [
-          ...[setpriv, ...this.#withoutPrivileges(id)],
+          ...[setpriv, ...this.#withoutPrivileges(start.id)],
           '--landlock-access=fs',
           ...execute.map(path => rule('read-file,execute', path)),
-          ...read.map(path => rule('read-file', path)),
+          ...read.map(path => rule(reading, path)),
           ...write.map(path => rule('read-file,read-dir,write-file,remove-file,make-reg,truncate', path)),
           ...(filterFd === undefined ? [] : [`--seccomp-filter=/proc/self/fd/${filterFd}`]),
         ];

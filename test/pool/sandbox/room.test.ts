@@ -51,12 +51,12 @@ test('withProgram() rejects when the program cannot be found', async t => {
 
 onLinux('landlockRules() execute Node and its loader alone, and write to the one folder', async t => {
   const files = await roomFiles();
-  const { execute, read, write } = landlockRules(files, undefined);
+  const { execute, read, write } = landlockRules(files, {});
   t.is(execute[0], process.execPath);
   t.true(execute.length <= 2, execute.join());
   for (const path of [...packageFiles().paths, '/dev/null', '/dev/urandom', '/proc/self'])
     t.true(read.includes(path), path);
   for (const path of ['/', '/etc', '/proc', '/tmp']) t.false(read.includes(path), path);
   t.deepEqual(write, []);
-  t.deepEqual(landlockRules(files, '/data/a').write, ['/data/a']);
+  t.deepEqual(landlockRules(files, { folder: '/data/a' }).write, ['/data/a']);
 });

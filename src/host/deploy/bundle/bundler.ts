@@ -2,6 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join, posix, relative, resolve, sep } from 'node:path';
+import { messageOf } from '../../../quotas/errors.js';
+import { isInside } from '../../../storage/files/inside-folder.js';
 import type { ModuleRule } from '../collect-modules.js';
 import type { ModuleSource, ScriptSource } from '../deployment.js';
 import type { FunctionFiles } from '../function-file.js';
@@ -34,7 +36,12 @@ export class Bundler {
   #rules: readonly ModuleRule[] = [];
 
   /** `hasRules`: without rules, the kind of each file follows from its name alone. */
-  constructor(esbuild: typeof Esbuild, { root, main, bundling }: FunctionFiles, mode: BundleMode, hasRules: boolean) {
+  constructor(
+    esbuild: typeof Esbuild,
+    { root, main, bundling, packageFolders = [] }: FunctionFiles,
+    mode: BundleMode,
+    hasRules: boolean,
+  ) {
     this.#root = root;
     // In development the function is the person's own, and so is what it imports.
     this.#readable = mode === 'production' ? new ReadableFolders(root) : undefined;
@@ -51,6 +58,7 @@ export class Bundler {
       platform: 'browser',
       mainFields: ['browser', 'module', 'main'],
       conditions: CONDITIONS,
+      nodePaths: [...packageFolders],
       target: 'es2023',
       // Modules of data stay apart, and an import of one says by an attribute what it wants.
       supported: { 'import-attributes': true },
@@ -66,7 +74,7 @@ export class Bundler {
       ...(bundling?.jsxFactory !== undefined && { jsxFactory: bundling.jsxFactory }),
       ...(bundling?.jsxFragment !== undefined && { jsxFragment: bundling.jsxFragment }),
       plugins: [
-        ...(this.#readable === undefined ? [] : [confining(this.#readable)]),
+        ...(this.#readable === undefined ? [] : [confining(this.#readable, root)]),
         this.#modulePlugin(main, hasRules),
       ],
     });
@@ -95,7 +103,12 @@ export class Bundler {
       const refusal = await this.#readable?.refusal(file);
       if (refusal !== undefined) throw new FunctionError(refusal);
     }
-    for (const [name, file] of data) modules[name] = { type: 'data', source: await readFile(file) };
+    for (const [name, file] of data) {
+      const bytes = await readFile(file).catch((cause: unknown) => {
+        throw new FunctionError(`Could not resolve "${shownPath(file)}": ${messageOf(cause)}`, { cause });
+      });
+      modules[name] = { type: 'data', source: bytes };
+    }
     const inputs = Object.keys(result.metafile.inputs)
       .map(input => resolve(this.#root, input))
       .filter(input => !input.includes(PACKAGE_FOLDER));
@@ -168,14 +181,21 @@ export class Bundler {
 }
 
 /** Files that are outside are an error of the build before they are read. */
-function confining(readable: ReadableFolders): Esbuild.Plugin {
+function confining(readable: ReadableFolders, root: string): Esbuild.Plugin {
   return {
     name: 'edgehost-confinement',
-    setup: build =>
+    setup: build => {
+      // The sandbox lets a bundler see nothing there, so that esbuild would say that there is no such file.
+      build.onResolve({ filter: /^(?:\.{1,2})?\// }, ({ path, resolveDir }) => {
+        const file = resolve(resolveDir, path);
+        const isOutside = isInside(root, resolveDir) && !isInside(root, file);
+        return isOutside ? { errors: [{ text: readable.outside(file) }] } : undefined;
+      });
       build.onLoad({ filter: /.*/, namespace: 'file' }, async ({ path }) => {
         const refusal = await readable.refusal(path);
         return refusal === undefined ? undefined : { errors: [{ text: refusal }] };
-      }),
+      });
+    },
   };
 }
 

@@ -13,6 +13,20 @@ export class FunctionError extends Error {
   }
 }
 
+/** The same for callers of load(), by a code. */
+export function bundlingError(error: FunctionError): EdgeError {
+  const { message, location, cause } = error;
+  const code = message.includes('It is not installed here')
+    ? 'EDGE_NOT_SUPPORTED'
+    : /^.*: (?:Could not resolve|No loader)/.test(message)
+      ? 'EDGE_SCRIPT_IMPORT'
+      : 'EDGE_SCRIPT_SYNTAX';
+  return new EdgeError(code, `Cannot load the function: ${message}`, {
+    cause: cause ?? error,
+    ...(location !== undefined && { location }),
+  });
+}
+
 /** Where an error says that something is wrong; undefined when it does not. */
 export function locationOf(error: unknown): SourceLocation | undefined {
   return error instanceof FunctionError || error instanceof EdgeError ? error.location : undefined;

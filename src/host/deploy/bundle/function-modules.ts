@@ -1,13 +1,16 @@
 /** The modules of a function, as often as its files change: as they are where they are plain JavaScript, else by the bundler. */
 import { join } from 'node:path';
+import process from 'node:process';
+import type { SandboxOption } from '../../../pool/sandbox/sandbox.js';
 import { errorCode } from '../../../quotas/errors.js';
 import { collectModules } from '../collect-modules.js';
 import type { ScriptSource } from '../deployment.js';
 import type { FunctionFiles } from '../function-file.js';
-import { Bundler } from './bundler.js';
-import { type BundleMode, loadEsbuild } from './esbuild.js';
+import { type Bundle, Bundler } from './bundler.js';
+import { type BundleMode, findEsbuild, loadEsbuild } from './esbuild.js';
 import { FunctionError, shownPath } from './function-error.js';
 import { importedPackage } from './package-imports.js';
+import { bundleApart } from './process/bundle-process.js';
 
 export interface CollectedModules {
   readonly source: ScriptSource;
@@ -22,10 +25,13 @@ const NOT_PLAIN = /\.(?:[cm]?ts|tsx|jsx)$/;
 
 export class FunctionModules {
   readonly #mode: BundleMode;
+  readonly #sandbox: SandboxOption;
   #bundler: { readonly bundler: Bundler; readonly of: string } | undefined;
 
-  constructor(mode: BundleMode) {
+  /** @param sandbox of the bundler's process, in production */
+  constructor(mode: BundleMode, sandbox: SandboxOption = 'auto') {
     this.#mode = mode;
+    this.#sandbox = sandbox;
   }
 
   /** @throws FunctionError or EdgeError with the place of the mistake */
@@ -54,15 +60,35 @@ export class FunctionModules {
         cause = error;
       }
     }
-    const bundler = await this.#bundlerOf(files, why ?? '').catch((error: unknown) => {
-      throw cause ?? error;
-    });
-    const bundle = await bundler.bundle(rules);
+    const bundle = await this.#bundle(
+      files,
+      why ?? 'The function imports a file that is not there as it is written.',
+      cause,
+    );
     return { ...(await withAdditional(bundle, files)), warnings: bundle.warnings, isBundled: true };
   }
 
   async dispose(): Promise<void> {
     await this.#bundler?.bundler.dispose();
+  }
+
+  /** @param cause why a bundler is tried, where there may be none */
+  async #bundle(files: FunctionFiles, why: string, cause: unknown): Promise<Bundle> {
+    const find = <T>(work: () => T): T => {
+      try {
+        return work();
+      } catch (error) {
+        throw cause ?? error;
+      }
+    };
+    // In development the function is the person's own, and is bundled again and again.
+    if (this.#mode === 'production') {
+      const esbuild = find(() => findEsbuild(process.cwd(), why));
+      return bundleApart(files, esbuild, this.#sandbox);
+    }
+    find(() => findEsbuild(files.root, why));
+    const bundler = await this.#bundlerOf(files, why);
+    return bundler.bundle(files.rules);
   }
 
   async #bundlerOf(files: FunctionFiles, why: string): Promise<Bundler> {
@@ -71,7 +97,7 @@ export class FunctionModules {
     if (this.#bundler?.of === of) return this.#bundler.bundler;
     await this.#bundler?.bundler.dispose();
     this.#bundler = undefined;
-    const bundler = new Bundler(await loadEsbuild(files.root, why, this.#mode), files, this.#mode, hasRules);
+    const bundler = new Bundler(await loadEsbuild(files.root, why), files, this.#mode, hasRules);
     this.#bundler = { bundler, of };
     return bundler;
   }

@@ -14,14 +14,18 @@ export class ReadableFolders {
     this.#root = root;
   }
 
+  /** The error of a file that is outside. */
+  outside(file: string): string {
+    return `${shownPath(file)} is outside of the folder of the function, ${shownPath(this.#root)}`;
+  }
+
   /** Why the file may not be read; undefined when it may, or is not there. */
   async refusal(file: string): Promise<string | undefined> {
     const real = await realpath(file).catch(() => undefined);
     if (real === undefined) return undefined;
     this.#folders ??= foldersFor(this.#root);
     const folders = await this.#folders;
-    if (!folders.some(folder => real.startsWith(folder)))
-      return `${shownPath(file)} is outside of the folder of the function, ${shownPath(this.#root)}`;
+    if (!folders.some(folder => real.startsWith(folder))) return this.outside(file);
     // A fifo would never end.
     return (await stat(real)).isFile() ? undefined : `${shownPath(file)} is no regular file`;
   }

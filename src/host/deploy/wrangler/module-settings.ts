@@ -16,7 +16,7 @@ const MAX_FILES = 10_000;
 export function rulesOf({ rules = [] }: WranglerTable): ModuleRule[] {
   return rules.flatMap(({ type, globs }) => {
     const kind = KINDS[type];
-    return kind === undefined ? [] : globs.map(glob => ({ kind, matches: globMatcher(glob) }));
+    return kind === undefined ? [] : globs.map(glob => ({ kind, glob, matches: globMatcher(glob) }));
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Numbers of the system calls that a cell or an engine of SQL may make, by machine: `asm/unistd_64.h` of x86-64, and `asm-generic/unistd.h`, which arm64 uses.
+ * Numbers of the system calls that a cell, an engine of SQL or a bundler may make, by machine: `asm/unistd_64.h` of x86-64, and `asm-generic/unistd.h`, which arm64 uses.
  * Undefined where the machine has no such call.
  */
 
@@ -22,12 +22,15 @@ const NUMBERS = {
   brk: [12, 214],
   capget: [125, 90],
   capset: [126, 91],
+  chdir: [80, 49],
   clock_getres: [229, 114],
   clock_gettime: [228, 113],
   clock_nanosleep: [230, 115],
   clone3: [435, 435],
   clone: [56, 220],
   close: [3, 57],
+  dup2: [33, undefined],
+  dup3: [292, 24],
   epoll_create1: [291, 20],
   epoll_ctl: [233, 21],
   epoll_pwait: [281, 22],
@@ -111,6 +114,7 @@ const NUMBERS = {
   setresuid: [117, 147],
   shutdown: [48, 210],
   sigaltstack: [131, 132],
+  socketpair: [53, 199],
   stat: [4, undefined],
   statx: [332, 291],
   sysinfo: [99, 179],
