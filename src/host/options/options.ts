@@ -166,7 +166,7 @@ export interface LoadOptions extends BindingOptions {
   readonly egress?: EgressRules;
   /**
    * esbuild makes one module of the source, which may then be TypeScript and JSX, import packages, and be a folder: `{ directory, main }`. It runs in a process
-   * of its own, in the sandbox of cells as far as the system has it, for at most 30 s, and reads nothing but those files. Files that are given as `modules` are
+   * of its own, in the sandbox of cells as far as the system has it. It has 30 s, and reads no other files. Files that are given as `modules` are
    * at most 10,000 with 64 MiB. It must be installed beside the application. @default false
    */
   readonly bundle?: boolean;

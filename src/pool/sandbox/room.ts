@@ -60,6 +60,22 @@ export function roomArguments({ executables, others, links }: RoomFiles): readon
   ];
 }
 
+/** Arguments of `bwrap`: what a cell shares with nothing else. */
+export function bwrapNamespaces(): readonly string[] {
+  return [
+    ...['--unshare-net', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
+    ...['--hostname', 'cell'],
+    // The first process inside is bubblewrap's own, of the same user as the one outside: with the application that one ends, and the inner one
+    // with it, and then the kernel ends all of the namespace. A cell, being another user, could not be sent that signal.
+    '--die-with-parent',
+  ];
+}
+
+/** Arguments of `bwrap` that load a filter from a descriptor. */
+export function filterArguments(filterFd: number | undefined): readonly string[] {
+  return filterFd === undefined ? [] : ['--seccomp', String(filterFd)];
+}
+
 /** The paths that one process has besides the files of all. */
 export interface OwnPaths {
   /** The folder that it may write to. */

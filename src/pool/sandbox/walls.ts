@@ -6,6 +6,8 @@ import { confineCommand } from './confine.js';
 import { cellFilter, PID_IN_BWRAP, PID_MARKER } from './filter/cell-filter.js';
 import { outputOf, type Programs } from './programs.js';
 import {
+  bwrapNamespaces,
+  filterArguments,
   landlockRules,
   type OwnPaths,
   type RoomFiles,
@@ -376,20 +378,6 @@ interface Last {
   readonly takesFilter: boolean;
   /** `filterFd` when it is to load the filter. */
   command(start: ProcessStart, files: RoomFiles, filterFd?: number): readonly string[];
-}
-
-function bwrapNamespaces(): readonly string[] {
-  return [
-    ...['--unshare-net', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--unshare-cgroup-try'],
-    ...['--hostname', 'cell'],
-    // The first process inside is bubblewrap's own, of the same user as the one outside: with the application that one ends, and the inner one
-    // with it, and then the kernel ends all of the namespace. A cell, being another user, could not be sent that signal.
-    '--die-with-parent',
-  ];
-}
-
-function filterArguments(filterFd: number | undefined): readonly string[] {
-  return filterFd === undefined ? [] : ['--seccomp', String(filterFd)];
 }
 
 function becomeUser(id: number | undefined): readonly string[] {

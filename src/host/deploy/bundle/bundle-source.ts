@@ -30,7 +30,7 @@ const PATH = /^(?:\.\/)?(?!\.{1,2}(?:\/|$))[^/\\:\0]+(?:\/(?!\.{1,2}(?:\/|$))[^/
 const MAX_PATH_CHARACTERS = 1024;
 
 /**
- * @throws TypeError and RangeError for what is no source, EdgeError EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_IMPORT, EDGE_BUNDLE_LIMIT, EDGE_NOT_SUPPORTED without
+ * @throws TypeError and RangeError for a wrong source, EdgeError EDGE_SCRIPT_SYNTAX, EDGE_SCRIPT_IMPORT, EDGE_BUNDLE_LIMIT, EDGE_NOT_SUPPORTED without
  *   esbuild, EDGE_OVERLOADED
  */
 export async function bundledSource(source: unknown, sandbox: SandboxOption): Promise<ScriptSource> {

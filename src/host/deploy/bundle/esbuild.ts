@@ -21,7 +21,7 @@ export interface EsbuildFiles {
   readonly main: string;
   /** The folder of the package. */
   readonly folder: string;
-  /** The program of this machine, by its real path; undefined where the package has to find it. */
+  /** The program of this machine, by its real path; undefined where the package must find it. */
   readonly program: string | undefined;
 }
 

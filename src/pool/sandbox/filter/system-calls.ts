@@ -1,5 +1,6 @@
 /**
- * Numbers of the system calls that a cell, an engine of SQL or a bundler may make, by machine: `asm/unistd_64.h` of x86-64, and `asm-generic/unistd.h`, which arm64 uses.
+ * Numbers of the system calls that a cell, an engine of SQL or a bundler may make, by machine: `asm/unistd_64.h` of x86-64, and
+ * `asm-generic/unistd.h`, which arm64 uses.
  * Undefined where the machine has no such call.
  */
 

@@ -53,7 +53,7 @@ export function bundleOf(text: string): Bundle {
   const reply: unknown = JSON.parse(text);
   if (isObject(reply) && typeof reply.failure === 'string') throw failureOf(reply.failure, reply.location);
   if (!isObject(reply) || typeof reply.main !== 'string' || !isObject(reply.modules) || !isTexts(reply.inputs))
-    throw new FunctionError('the bundler has replied with what is no bundle');
+    throw new FunctionError('the bundler has replied without a bundle');
   const modules: Record<string, ModuleSource> = Object.create(null);
   for (const [name, module] of Object.entries(reply.modules)) {
     if (typeof module === 'string') modules[name] = module;
