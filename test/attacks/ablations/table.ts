@@ -32,6 +32,7 @@ const ATTACKS = 'test/attacks/attacks.test.ts';
 const RULES = 'test/attacks/rules.test.ts';
 const LAYERS = 'test/attacks/layers.test.ts';
 const WALLS = 'src/pool/sandbox/walls.ts';
+const ROOM = 'src/pool/sandbox/room.ts';
 const OWN_SANDBOX = 'the process of a cell has the sandbox that host.health() tells of';
 const HOSTILE_CELL = 'test/attacks/hostile-cell.test.ts';
 const EGRESS = 'src/bindings/egress/egress.ts';
@@ -687,7 +688,7 @@ function stringify`,
   {
     rule: 'R28',
     without: 'the namespace of the network',
-    file: WALLS,
+    file: ROOM,
     find: `'--unshare-net', `,
     replace: '',
     test: LAYERS,
@@ -747,9 +748,9 @@ function stringify`,
     test: ATTACKS,
     title: attackTitle('to answer the ids that Node reads off rejected promises', isolation),
   })),
-  ...sandboxFlag(`'--unshare-pid', `, 'the namespace of processes'),
-  ...sandboxFlag(`'--unshare-ipc', `, 'the namespace of IPC'),
-  ...sandboxFlag('          user: id,\n', 'the user of its own'),
+  ...sandboxFlag(ROOM, `'--unshare-pid', `, 'the namespace of processes'),
+  ...sandboxFlag(ROOM, `'--unshare-ipc', `, 'the namespace of IPC'),
+  ...sandboxFlag(WALLS, '          user: start.id,\n', 'the user of its own'),
   {
     rule: 'R29',
     without: 'a user for each cell',
@@ -776,7 +777,7 @@ function stringify`,
   ),
   // The files that are in the root are those that Landlock lets it open: one more is reached through both.
   ...nativeHole(
-    'src/pool/sandbox/room.ts',
+    ROOM,
     `...builtinsOnDisk(), ...paths])]`,
     `...builtinsOnDisk(), ...paths, '/etc'])]`,
     'the bounds of the root and of Landlock',
@@ -804,8 +805,8 @@ function cellFlag(rule: string, flag: string): readonly Ablation[] {
   ];
 }
 
-function sandboxFlag(find: string, without: string): readonly Ablation[] {
-  return [{ rule: 'R29', without, file: WALLS, find, replace: '', test: LAYERS, title: OWN_SANDBOX }];
+function sandboxFlag(file: string, find: string, without: string): readonly Ablation[] {
+  return [{ rule: 'R29', without, file, find, replace: '', test: LAYERS, title: OWN_SANDBOX }];
 }
 
 /** What native code gets through when it is taken out. */
