@@ -66,7 +66,7 @@ export function invalidArgType(name: string, expected: string | readonly string[
   if (instances.length > 0) parts.push(`an instance of ${listed(instances)}`);
   if (others.length > 0) {
     parts.push(
-      others.length > 1 ? `one of ${listed(others)}` : `${/^[a-z]/.test(others[0] ?? '') ? '' : 'an '}${others[0]}`,
+      others.length > 1 ? `one of ${listed(others)}` : `${/[A-Z]/.test(others[0] ?? '') ? 'an ' : ''}${others[0]}`,
     );
   }
   const subject = name.endsWith(' argument')

@@ -1,4 +1,13 @@
 /** node:stream: the library readable-stream, which is made of Node's own code. */
-import stream from 'readable-stream-4';
+import stream from 'readable-stream-4/lib/stream.js';
+import { duplexPair } from './duplex-pair.ts';
+import { duplexOfWeb, readableOfWeb, webOfDuplex, webOfReadable, webOfWritable, writableOfWeb } from './web-streams.ts';
 
+// The library has them without the streams of the web.
+Object.assign(stream.Readable, { toWeb: webOfReadable, fromWeb: readableOfWeb });
+Object.assign(stream.Writable, { toWeb: webOfWritable, fromWeb: writableOfWeb });
+Object.assign(stream.Duplex, { toWeb: webOfDuplex, fromWeb: duplexOfWeb });
+Object.assign(stream, { duplexPair, _isArrayBufferView: ArrayBuffer.isView });
+
+export type { NodeDuplex, NodeReadable, NodeStream, NodeWritable } from 'readable-stream-4/lib/stream.js';
 export default stream;
