@@ -16,6 +16,7 @@ const MODULES: { readonly [name: string]: () => { readonly default: unknown } } 
   'stream/web': () => require('./stream/web.ts'),
   string_decoder: () => require('./stream/string-decoder.ts'),
   timers: () => require('./timers/timers.ts'),
+  'timers/promises': () => require('./timers/promises.ts'),
   'util/types': () => require('./util/types.ts'),
   zlib: () => require('./zlib/zlib.ts'),
 };
