@@ -6,10 +6,15 @@ declare function require(path: string): { readonly default: unknown };
 const MODULES: { readonly [name: string]: () => { readonly default: unknown } } = {
   async_hooks: () => require('./async-hooks/async-hooks.ts'),
   buffer: () => require('./buffer/buffer.ts'),
+  console: () => require('./terminal/console.ts'),
   crypto: () => require('./crypto/crypto.ts'),
+  diagnostics_channel: () => require('./diagnostics/diagnostics-channel.ts'),
   events: () => require('./events/events.ts'),
   module: () => require('./module.ts'),
   process: () => require('./process/process.ts'),
+  perf_hooks: () => require('./diagnostics/perf-hooks.ts'),
+  readline: () => require('./readline/readline.ts'),
+  'readline/promises': () => require('./readline/promises.ts'),
   stream: () => require('./stream/stream.ts'),
   'stream/consumers': () => require('./stream/consumers.ts'),
   'stream/promises': () => require('./stream/promises.ts'),
@@ -17,6 +22,7 @@ const MODULES: { readonly [name: string]: () => { readonly default: unknown } } 
   string_decoder: () => require('./stream/string-decoder.ts'),
   timers: () => require('./timers/timers.ts'),
   'timers/promises': () => require('./timers/promises.ts'),
+  tty: () => require('./terminal/tty.ts'),
   'util/types': () => require('./util/types.ts'),
   zlib: () => require('./zlib/zlib.ts'),
 };

@@ -125,7 +125,7 @@ function trace(error: object): string {
 }
 
 /** @see https://console.spec.whatwg.org/#table */
-function tableText(data: object, columnFilter: unknown): string {
+export function tableText(data: object, columnFilter: unknown): string {
   const rows: { readonly index: string; readonly cells: Map<string, string> }[] = [];
   const columns: string[] = [];
   const addRow = (index: string, row: unknown): void => {

@@ -1,0 +1,17 @@
+/** node:diagnostics_channel. @see https://nodejs.org/api/diagnostics_channel.html */
+import { Channel, channel, hasSubscribers, type Name } from './channel.ts';
+import { TracingChannel } from './tracing-channel.ts';
+
+function subscribe(name: Name, subscription: unknown): void {
+  channel(name).subscribe(subscription);
+}
+
+function unsubscribe(name: Name, subscription: unknown): boolean {
+  return channel(name).unsubscribe(subscription);
+}
+
+function tracingChannel(nameOrChannels: unknown): TracingChannel {
+  return new TracingChannel(nameOrChannels);
+}
+
+export default { channel, hasSubscribers, subscribe, tracingChannel, unsubscribe, Channel };
