@@ -16,7 +16,8 @@ function uncaughtLater(error: unknown): void {
   queueMicrotask(() => onUncaught(error));
 }
 
-export class Channel {
+/** Code knows it as Channel. */
+export class DiagnosticsChannel {
   readonly name: Name;
   #subscribers: readonly Subscriber[] = [];
   readonly #stores = new Map<Store, Transform | undefined>();
@@ -72,6 +73,8 @@ export class Channel {
   }
 }
 
+Object.defineProperty(DiagnosticsChannel, 'name', { value: 'Channel', configurable: true });
+
 function inStore(store: Store, transform: Transform | undefined, data: unknown, next: () => unknown): () => unknown {
   return () => {
     let context = data;
@@ -85,16 +88,16 @@ function inStore(store: Store, transform: Transform | undefined, data: unknown, 
   };
 }
 
-const channels = new Map<Name, Channel>();
+const channels = new Map<Name, DiagnosticsChannel>();
 
 /** The channel of the name, which is made when it is first asked for. */
-export function channel(name: unknown): Channel {
+export function channel(name: unknown): DiagnosticsChannel {
   if (typeof name !== 'string' && typeof name !== 'symbol') {
     throw invalidArgType('channel', ['string', 'symbol'], name);
   }
   let found = channels.get(name);
   if (found === undefined) {
-    found = new Channel(name);
+    found = new DiagnosticsChannel(name);
     channels.set(name, found);
   }
   return found;

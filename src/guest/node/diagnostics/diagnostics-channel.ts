@@ -1,5 +1,5 @@
 /** node:diagnostics_channel. @see https://nodejs.org/api/diagnostics_channel.html */
-import { Channel, channel, hasSubscribers, type Name } from './channel.ts';
+import { channel, DiagnosticsChannel, hasSubscribers, type Name } from './channel.ts';
 import { TracingChannel } from './tracing-channel.ts';
 
 function subscribe(name: Name, subscription: unknown): void {
@@ -14,4 +14,4 @@ function tracingChannel(nameOrChannels: unknown): TracingChannel {
   return new TracingChannel(nameOrChannels);
 }
 
-export default { channel, hasSubscribers, subscribe, tracingChannel, unsubscribe, Channel };
+export default { channel, hasSubscribers, subscribe, tracingChannel, unsubscribe, Channel: DiagnosticsChannel };

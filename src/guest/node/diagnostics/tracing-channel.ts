@@ -1,6 +1,6 @@
 /** tracingChannel(): the channels of one operation. @see https://nodejs.org/api/diagnostics_channel.html#class-tracingchannel */
 import { type AnyFunction, checkFunction, invalidArgType } from '../errors.ts';
-import { Channel, channel } from './channel.ts';
+import { channel, DiagnosticsChannel } from './channel.ts';
 
 const EVENTS = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'] as const;
 type EventName = (typeof EVENTS)[number];
@@ -12,22 +12,22 @@ interface Context {
 
 type Handlers = { readonly [Event in EventName]?: unknown };
 
-function channelOf(given: unknown, event: EventName): Channel {
+function channelOf(given: unknown, event: EventName): DiagnosticsChannel {
   if (typeof given === 'string') return channel(`tracing:${given}:${event}`);
   if (typeof given === 'object' && given !== null) {
     const found: unknown = Reflect.get(given, event);
-    if (found instanceof Channel) return found;
+    if (found instanceof DiagnosticsChannel) return found;
     throw invalidArgType(`nameOrChannels.${event}`, ['Channel'], found);
   }
   throw invalidArgType('nameOrChannels', ['string', 'object', 'TracingChannel'], given);
 }
 
 export class TracingChannel {
-  readonly start: Channel;
-  readonly end: Channel;
-  readonly asyncStart: Channel;
-  readonly asyncEnd: Channel;
-  readonly error: Channel;
+  readonly start: DiagnosticsChannel;
+  readonly end: DiagnosticsChannel;
+  readonly asyncStart: DiagnosticsChannel;
+  readonly asyncEnd: DiagnosticsChannel;
+  readonly error: DiagnosticsChannel;
 
   constructor(nameOrChannels: unknown) {
     this.start = channelOf(nameOrChannels, 'start');

@@ -33,7 +33,7 @@ export const sequences = {
 function send(output: Output | null | undefined, text: string | undefined, callback: unknown): boolean {
   if (callback !== undefined) checkFunction(callback, 'callback');
   if (text !== undefined && text !== '' && output !== null && output !== undefined) return output.write(text, callback);
-  if (typeof callback === 'function') queueMicrotask(() => callback(null));
+  if (typeof callback === 'function') queueMicrotask(() => Reflect.apply(callback, undefined, [null]));
   return true;
 }
 

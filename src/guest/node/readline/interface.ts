@@ -2,7 +2,8 @@
 import type { NodeReadable, NodeWritable } from 'readable-stream-4/lib/stream.js';
 import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { abortError, checkObject, codeError, invalidArgType } from '../errors.ts';
-import { EventEmitter, type Listener } from '../events/events.ts';
+import type { Emitter, Listener } from '../events/emitter.ts';
+import { EventEmitter } from '../events/events.ts';
 import { StringDecoder } from '../stream/string-decoder.ts';
 import { notSupported } from '../unsupported.ts';
 
@@ -18,7 +19,7 @@ export interface Signal {
   removeEventListener(type: string, listener: () => void): void;
 }
 
-export type Answer = (line: string) => void;
+export type LineAnswer = (line: string) => void;
 
 interface Options {
   readonly input: NodeReadable;
@@ -37,7 +38,10 @@ function optionsOf(given: unknown, output: unknown, terminal: unknown): Options 
   return options;
 }
 
-export class Interface extends EventEmitter {
+/** The members of instances alone: the static ones are of no use here. */
+const Events: new () => Emitter = EventEmitter;
+
+export class Interface extends Events {
   readonly input: NodeReadable;
   readonly output: NodeWritable | undefined;
   readonly crlfDelay: number;
@@ -52,7 +56,7 @@ export class Interface extends EventEmitter {
   #rest = '';
   /** When a piece ended with a carriage return, whose line feed may be the first of the next piece. */
   #returnedAtMs = 0;
-  #question: { readonly answer: Answer; readonly promptBefore: string } | undefined;
+  #question: { readonly answer: LineAnswer; readonly promptBefore: string } | undefined;
   readonly #ends: (() => void)[] = [];
 
   constructor(input: unknown, output?: unknown, _completer?: unknown, terminal?: unknown) {
@@ -86,11 +90,11 @@ export class Interface extends EventEmitter {
     const answer = typeof options === 'function' ? options : callback;
     const given = typeof options === 'object' && options !== null ? (options as { signal?: Signal }) : {}; // checked where it is used
     if (given.signal?.aborted) return;
-    if (typeof answer === 'function') this.ask(query, answer as Answer, given.signal);
+    if (typeof answer === 'function') this.ask(query, answer as LineAnswer, given.signal);
   }
 
   /** Answers what takes the question back. */
-  ask(query: unknown, answer: Answer, signal?: Signal): () => void {
+  ask(query: unknown, answer: LineAnswer, signal?: Signal): () => void {
     if (this.closed) throw codeError(Error, 'ERR_USE_AFTER_CLOSE', 'readline was closed');
     const cancel = (): void => {
       if (this.#question?.answer !== answered) return;
@@ -151,7 +155,7 @@ export class Interface extends EventEmitter {
     const lines: string[] = [];
     let failure: { readonly error: unknown } | undefined;
     let wake = (): void => {};
-    const listeners: readonly (readonly [string, Listener])[] = [
+    const listeners: readonly (readonly [type: string, listener: Listener])[] = [
       [
         'line',
         line => {

@@ -1,4 +1,4 @@
-/** duplexPair(): two streams, each of which reads what is written to the other. @see https://nodejs.org/api/stream.html#streamduplexpairoptions */
+/** duplexPair(): two streams, and each reads the chunks that are written to the other. @see https://nodejs.org/api/stream.html#streamduplexpairoptions */
 import stream, { type NodeDuplex } from 'readable-stream-4/lib/stream.js';
 import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 

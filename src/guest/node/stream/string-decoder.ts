@@ -22,7 +22,8 @@ const NONE = new Uint8Array(0);
 
 function stateOf(decoder: Decoder): State {
   const state = states.get(decoder);
-  if (state === undefined) throw codeError(TypeError, 'ERR_INVALID_THIS', 'Value of "this" must be of type StringDecoder');
+  if (state === undefined)
+    throw codeError(TypeError, 'ERR_INVALID_THIS', 'Value of "this" must be of type StringDecoder');
   return state;
 }
 
@@ -54,7 +55,8 @@ function unfinished(bytes: Uint8Array, encoding: Encoding): readonly [length: nu
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;
-    const total = byte >= 0xf0 && byte <= 0xf7 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc0 && byte < 0xe0 ? 2 : 0;
+    const total =
+      byte >= 0xf0 && byte <= 0xf7 ? 4 : byte >= 0xe0 && byte < 0xf0 ? 3 : byte >= 0xc0 && byte < 0xe0 ? 2 : 0;
     return total > back ? [back, total] : [0, 0];
   }
   return [0, 0];

@@ -1,6 +1,7 @@
 /** node:console: the global console, and consoles that write to streams. @see https://nodejs.org/api/console.html */
-import { console, tableText } from '../../web/console/console.ts';
+
 import { monotonicNow } from '../../web/base/clock.ts';
+import { console, tableText } from '../../web/console/console.ts';
 import { checkObject, codeError, invalidArgValue } from '../errors.ts';
 import { formatWithOptions, type InspectOptions, inspect } from '../util/inspect.ts';
 
