@@ -115,6 +115,11 @@ export class ModuleGraph {
     return [...this.#deployed.values()][index]?.bytes;
   }
 
+  /** The names of the modules and their bytes, in the order of {@link bytesOf}. */
+  sizes(): (readonly [name: string, bytes: number])[] {
+    return [...this.#deployed.values()].map(({ name, bytes }) => [name, bytes.length] as const);
+  }
+
   /** Reports to the guest that an import() of a deployed module has failed before its evaluation. */
   reportFailure(invocation: number, importId: number, error: unknown): void {
     const failure = LoadError.isOne(error) ? error.failure : undefined;

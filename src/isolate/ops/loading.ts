@@ -38,6 +38,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       if (bytes === undefined) throw new OpError('Error', 'There is no such module');
       return owner.context.leaveBytes(bytes);
     },
+    [Op.ModuleNames]: () => JSON.stringify(owner.modules()?.sizes() ?? []),
     [Op.RunHint]: () => owner.modules()?.hintOfRun,
     [Op.CurrentInvocation]: () => owner.context.currentInvocation(),
     [Op.Import]: (referrer, specifier, importType) => {

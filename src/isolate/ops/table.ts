@@ -207,6 +207,8 @@ export enum Op {
   MemoryUsage,
   /** (invocation, failure): the function ends it. An answer that has not been given fails, and so does the rest of a body. Op.Done follows. */
   Exit,
+  /** () => JSON of [name, bytes] of each module of the deployment, in the order of Op.ModuleBytes. */
+  ModuleNames,
 
   /** Always last: the number of ops. */
   Count,

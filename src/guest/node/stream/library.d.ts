@@ -33,6 +33,7 @@ declare module 'readable-stream-4/lib/stream.js' {
     readonly writableHighWaterMark: number;
     write(chunk: unknown, encoding?: unknown, callback?: unknown): boolean;
     end(chunk?: unknown, encoding?: unknown, callback?: unknown): this;
+    setDefaultEncoding(encoding: unknown): this;
     cork(): void;
     uncork(): void;
   }
