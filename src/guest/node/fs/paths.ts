@@ -97,7 +97,7 @@ export function walk(space: FileSpace, path: string, follows: boolean, syscall: 
   return { parent: undefined, name: '', entry: directories.at(-1), real: `/${names.join('/')}`, isDirectory: true };
 }
 
-/** The entry of a path. @throws ENOENT when there is none */
+/** The entry of a path. @throws ENOENT when the entry is missing */
 export function find(space: FileSpace, path: string, follows: boolean, syscall: string): TreeEntry {
   const { entry } = walk(space, path, follows, syscall);
   if (entry === undefined) throw systemError('ENOENT', syscall, path);
