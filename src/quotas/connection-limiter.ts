@@ -47,6 +47,8 @@ export class ConnectionLimiter {
   #waited = 0;
   #mostOpen = 0;
   #canceled = 0;
+  /** The error of the first connection that was canceled because others were wanted. */
+  canceled: EdgeError | undefined;
   /** Reads and writes in progress on all connections. */
   #operations = 0;
   #stopCheck: (() => void) | undefined;
@@ -220,12 +222,13 @@ export class ConnectionLimiter {
     if (connection === undefined) return;
     this.#canceled++;
     const what = `${this.#limit} connections are open, none is read or written, and ${this.waitingCount} more are wanted`;
-    connection.cancel(
-      new EdgeError(
-        'EDGE_CONNECTION_CANCELED',
-        `Cannot use the connection: it was canceled because ${what} (limit connections is ${this.#limit}, option limits.connections); read or cancel each response body`,
-      ),
+    const error = new EdgeError(
+      'EDGE_CONNECTION_CANCELED',
+      `Cannot use the connection: it was canceled because ${what} (limit connections is ${this.#limit}, option limits.connections); read or cancel each response body`,
+      { limit: { name: 'connections', actual: this.#open.size + this.waitingCount, allowed: this.#limit } },
     );
+    this.canceled ??= error;
+    connection.cancel(error);
   }
 }
 

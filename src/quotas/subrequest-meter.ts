@@ -1,5 +1,6 @@
 /** Counts the subrequests of one invocation (specification: Limits, rule 6). */
 
+import type { EdgeError } from './errors.js';
 import { limitError } from './limit-error.js';
 import type { LimitWarnings } from './limit-warnings.js';
 import type { ResolvedLimits } from './resolve-limits.js';
@@ -14,6 +15,8 @@ export class SubrequestMeter {
   readonly #limits: SubrequestLimits;
   readonly #warnings: LimitWarnings | undefined;
   readonly #parent: SubrequestMeter | undefined;
+  /** The error of the first one that was refused. */
+  exceeded: EdgeError | undefined;
   #subrequests = 0;
   #internalSubrequests = 0;
   #cacheCalls = 0;
@@ -83,7 +86,10 @@ export class SubrequestMeter {
     const allowed = this.#limits[limit];
     if (actual > allowed) {
       const { plan } = this.#limits;
-      throw limitError('EDGE_SUBREQUEST_LIMIT', { limit, subject: 'make the subrequest', actual, allowed, plan });
+      const subject = 'make the subrequest';
+      const error = limitError('EDGE_SUBREQUEST_LIMIT', { limit, subject, actual, allowed, plan });
+      this.exceeded ??= error;
+      throw error;
     }
     this.#warnings?.note(limit, actual, allowed);
   }

@@ -1,5 +1,6 @@
 /** Counts what the invocations of one function use. This runs once for each invocation, so it only adds numbers to an array. */
 
+import type { EdgeError } from '../quotas/errors.js';
 import type { InvocationKind } from '../quotas/limits.js';
 import type { SubrequestKind } from '../quotas/service-calls.js';
 import type { UsageRow } from './usage-row.js';
@@ -32,6 +33,8 @@ export interface ServiceUsage {
   readonly calls: Readonly<Partial<Record<SubrequestKind, number>>>;
   readonly egressSentBytes: number;
   readonly egressReceivedBytes: number;
+  /** The limits that its calls have passed, each once. */
+  readonly exceeded?: readonly EdgeError[];
 }
 
 /** How the front cache answered a request: `stale` from an expired entry, `miss` not at all. */

@@ -198,6 +198,10 @@ export class InvocationAccounting implements CallTotals {
     return this.meter.calls;
   }
 
+  get exceeded(): readonly EdgeError[] {
+    return [this.meter.exceeded, this.gate.canceled].filter(error => error !== undefined);
+  }
+
   /** Counts a call. @throws EdgeError EDGE_SUBREQUEST_LIMIT */
   countCall(kind: SubrequestKind): void {
     this.meter.count(kind);
@@ -228,7 +232,10 @@ export class InvocationAccounting implements CallTotals {
     const { redirects, plan } = this.#limits;
     if (hop > redirects) {
       const subject = 'follow the redirect';
-      throw limitError('EDGE_EGRESS_FAILED', { limit: 'redirects', subject, actual: hop, allowed: redirects, plan });
+      const breach = { limit: 'redirects', subject, actual: hop, allowed: redirects, plan } as const;
+      const error = limitError('EDGE_EGRESS_FAILED', breach);
+      this.meter.exceeded ??= error;
+      throw error;
     }
     this.#warnings.note('redirects', hop, redirects);
     this.meter.count('fetch');

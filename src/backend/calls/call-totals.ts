@@ -1,4 +1,5 @@
 /** The totals of the calls of one invocation, for its event and for the usage of its account. */
+import type { EdgeError } from '../../quotas/errors.js';
 import type { LimitWarning } from '../../quotas/limit-warnings.js';
 import type { SubrequestKind } from '../../quotas/service-calls.js';
 
@@ -14,6 +15,8 @@ export interface CallTotals {
   readonly connectionsOpen: number;
   /** Calls that waited for a connection. */
   readonly connectionsWaited: number;
+  /** The first errors of subrequests, redirects and connections that were one too many. Unknown where another process has answered the calls. */
+  readonly exceeded?: readonly EdgeError[];
 }
 
 /** The totals of an invocation without calls. */

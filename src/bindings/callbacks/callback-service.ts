@@ -1,4 +1,5 @@
 /** Calls of the application's functions: arguments are decoded, the function runs within its bounds, and what it answers is encoded. */
+import { cutText } from '../../quotas/cut-text.js';
 import { EdgeError } from '../../quotas/errors.js';
 import { guarded } from '../../quotas/guarded.js';
 import { type CallWork, measured } from '../../quotas/host/call-work.js';
@@ -284,8 +285,8 @@ function areLengths(value: unknown): value is readonly number[] {
 /** The part of an application's error that a function receives: no stack, no cause, no properties. */
 export function nameAndMessage(error: unknown): readonly [string, string] {
   try {
-    if (error instanceof Error) return [`${error.name}`.slice(0, MAX_NAME), `${error.message}`.slice(0, MAX_MESSAGE)];
-    return ['Error', `${error}`.slice(0, MAX_MESSAGE)];
+    if (error instanceof Error) return [cutText(`${error.name}`, MAX_NAME), cutText(`${error.message}`, MAX_MESSAGE)];
+    return ['Error', cutText(`${error}`, MAX_MESSAGE)];
   } catch {
     return ['Error', 'The application threw a value that cannot be converted to a string'];
   }

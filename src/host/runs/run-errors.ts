@@ -2,8 +2,8 @@
 import { EdgeError, type EdgeErrorCode } from '../../quotas/errors.js';
 import type { RunError } from './types.js';
 
-/** The codes of limits. */
-export const LIMITS: ReadonlySet<EdgeErrorCode> = new Set([
+/** The codes of limits, whose errors may come without the limit itself. */
+const LIMITS: ReadonlySet<EdgeErrorCode> = new Set([
   'EDGE_CPU_LIMIT',
   'EDGE_MEMORY_LIMIT',
   'EDGE_WALL_TIME_LIMIT',
@@ -11,6 +11,10 @@ export const LIMITS: ReadonlySet<EdgeErrorCode> = new Set([
   'EDGE_RATE_LIMITED',
   'EDGE_DAILY_LIMIT',
 ]);
+
+export function isLimit({ code, limit }: EdgeError): boolean {
+  return limit !== undefined || LIMITS.has(code);
+}
 
 /** The limits of invocations that a sandbox sets. Errors of others name the option of the account. */
 const OF_SANDBOX: ReadonlySet<string> = new Set(['cpuMs', 'wallMs', 'memoryBytes']);

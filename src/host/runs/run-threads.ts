@@ -43,6 +43,8 @@ export class RunThread {
   runs = 0;
   /** It has a run, or is becoming ready for the next one. */
   isTaken = true;
+  /** Called when it has ended. Set while a session keeps it. */
+  onGone: (() => void) | undefined;
 
   constructor(isolate: IsolateHandle, memoryBytes: number, key: string) {
     this.isolate = isolate;
@@ -280,6 +282,7 @@ export class RunThreads {
     const at = this.#ready.indexOf(thread);
     if (at >= 0) this.#ready.splice(at, 1);
     this.#parked.delete(thread);
+    thread.onGone?.();
     this.#startForWaiters();
   }
 }

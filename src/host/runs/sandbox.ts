@@ -35,7 +35,7 @@ import {
   SESSION_IDLE_MS,
   WITH_OPTIONS,
 } from './sandbox-options.js';
-import { SandboxSession, type SessionOptions } from './session.js';
+import { type SandboxSession, type SessionOptions, Sessions } from './session.js';
 import { ToolCalls } from './tool-calls.js';
 import { compileTools, type ToolSet } from './tools/tool-set.js';
 import type { Tools } from './tools/tool-types.js';
@@ -62,7 +62,7 @@ export class AccountSandbox {
   readonly #tools: ToolSet;
   readonly #stats = new FunctionStats();
   readonly #paused: PausedRuns;
-  readonly #sessions = new Map<string, SandboxSession>();
+  readonly #sessions: Sessions;
   /** Its own rules, and those that `with()` has added: all must allow a request. */
   readonly #egress: readonly EgressRules[];
   /** They are replaced when the limits or the rules of the account change. */
@@ -86,6 +86,11 @@ export class AccountSandbox {
       kv: () => kv(PAUSED_RUNS),
       secretsKey: () => host.secretsKey(),
       work: host.share,
+    });
+    this.#sessions = new Sessions({
+      threads: account.threads,
+      runAt: (place, code, given) => this.#run(code, given, place),
+      hold: bytes => host.share.bytes.countHeap(bytes),
     });
     this.#stats.addTimesTo(account.host.stats);
     this.#current();
@@ -213,27 +218,14 @@ export class AccountSandbox {
   }
 
   /**
-   * The session of this name: its runs share a realm, one after the other, so that code finds in `globalThis` what the code before has left there. The
-   * same object as before, until it is closed; the `options` of the first call count.
+   * The session of this name: its runs share a realm, one after the other, so that code finds in `globalThis` what the code before has left there. All
+   * sessions of one name share the realm, which has the `options` of the one that began it. It is the same object while it has a realm.
    *
    * @throws TypeError or RangeError for a name or options that are not valid
    */
   session(name: string, options: SessionOptions = {}): SandboxSession {
     checkOptions('session()', { name, ...options }, SESSION);
-    const known = this.#sessions.get(name);
-    if (known !== undefined) return known;
-    const { idleMs = SESSION_IDLE_MS } = options;
-    const session: SandboxSession = new SandboxSession(
-      name,
-      idleMs,
-      this.#account.threads,
-      (place, code, given) => this.#run(code, given, place),
-      () => {
-        if (this.#sessions.get(name) === session) this.#sessions.delete(name);
-      },
-    );
-    this.#sessions.set(name, session);
-    return session;
+    return this.#sessions.get(name, options.idleMs ?? SESSION_IDLE_MS);
   }
 
   #current(): RunParts {
@@ -257,16 +249,15 @@ export class AccountSandbox {
       services: new Map([...this.#refused(), ...this.#network(limits, egress)]),
       env: placeholdersOf(egress),
       toolNames: this.#tools.names,
-      toolCalls: ({ onCall }, trace, record) =>
+      toolCalls: ({ onCall }, own) =>
         new ToolCalls({
+          ...own,
           account: id,
           name: this.name,
           tools: this.#tools,
           limits: limits.own,
           approve,
           onCall,
-          record,
-          trace,
           share,
           given: { bodies: host.bodies, of: `sandbox "${this.name}" of account "${id}"` },
         }),

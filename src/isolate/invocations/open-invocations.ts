@@ -53,7 +53,7 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   readonly #stalled: StalledInvocations;
   /** The invocation that the isolate is about to end for. */
   #ending = 0;
-  /** A run has ended before its work did, or was ended for a limit: something of it may come later. */
+  /** A run was ended before it had answered, or for a limit: its code may be in the middle of something. */
   hasLeftWork = false;
 
   /** The guest has no more use for a call; or the answer of an invocation has been sent, or has failed. */
@@ -308,8 +308,8 @@ export class OpenInvocations implements ExchangeHost, MeterEvents {
   finish(id: number): void {
     const invocation = this.#invocations.get(id);
     if (invocation === undefined) return;
-    if (this.#parts.isForRuns && (!invocation.isHandled || invocation.isSpent || invocation.isPending))
-      this.hasLeftWork = true;
+    // Calls, bodies and timers that a finished run leaves are ended below. Its turns are left out from here on.
+    if (this.#parts.isForRuns && (!invocation.isHandled || invocation.isSpent)) this.hasLeftWork = true;
     this.#invocations.delete(id);
     this.#exchanges.delete(id);
     const calls = invocation.calls ?? NO_CALLS;

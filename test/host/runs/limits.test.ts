@@ -1,8 +1,18 @@
 /** Limits of runs: each holds in sessions, in sandboxes made by with(), and through tools; and an account bounds them. */
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import type { AccountSandbox, EdgeErrorCode, RunResult, SandboxLimits } from '../../../src/index.js';
+import type {
+  AccountSandbox,
+  EdgeErrorCode,
+  LimitOverrides,
+  RunResult,
+  SandboxLimits,
+  SandboxOptions,
+} from '../../../src/index.js';
+import { startOrigin } from '../../bindings/egress/origin-server.js';
 import { ISOLATIONS, newHost } from '../new-host.js';
+
+type Paused = Extract<RunResult, { status: 'paused' }>;
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -46,6 +56,17 @@ const BOMBS: readonly string[] = [
   'const all = []; for (;;) all.push(new Array(100_000).fill(all.length))',
   'const all = []; for (;;) { all.push(new Uint8Array(2e6).fill(1)); await new Promise(resolve => setTimeout(resolve)) }',
 ];
+/** The same limit by other kinds of values. */
+const MORE_BOMBS: readonly string[] = [
+  'const all = []; for (;;) { all.push(new ArrayBuffer(2e6)); await new Promise(resolve => setTimeout(resolve)) }',
+  'await null; const all = new ArrayBuffer(3e8); await tools.now(); return all.byteLength',
+  'let all = "x"; for (const kept = []; ; ) { kept.push(all.toUpperCase()); all += all.slice(0, 1e6) }',
+];
+/** The engine ends the process when a table does not fit, and with it the application if the code is in a thread. */
+const TABLES: readonly string[] = [
+  'const all = new Map(); for (let n = 0; ; n++) all.set(n, { n })',
+  'const all = new Set(); for (let n = 0; ; n++) all.add(String(n))',
+];
 /** Within one turn, a process alone sees memory outside of the heap. */
 const IN_ONE_TURN = 'const all = []; for (;;) all.push(new Uint8Array(2e6).fill(1))';
 
@@ -69,7 +90,9 @@ for (const isolation of ISOLATIONS) {
         t.true(error?.message.includes(`(option limits.${name} of sandbox())`), error?.message);
       }
       const patient = runOf(account.sandbox({ limits: { ...LIMITS, cpuMs: 5000 }, tools: TOOLS }));
-      for (const code of isolation === 'process' ? [...BOMBS, IN_ONE_TURN] : BOMBS) {
+      const more = where === 'a sandbox' ? MORE_BOMBS : [];
+      const fatal = isolation === 'process' ? [IN_ONE_TURN, ...(more.length > 0 ? TABLES : [])] : [];
+      for (const code of [...BOMBS, ...more, ...fatal]) {
         const { status, error } = await patient(code);
         t.is(status, 'limit', `${code}: ${error?.message}`);
         t.is(error?.code, 'EDGE_MEMORY_LIMIT', code);
@@ -162,11 +185,53 @@ test('an account bounds the limits of its sandboxes, also when it is given less 
   t.is(await allowedMs(more.with({ limits: { cpuMs: 500 } })), '80 ms');
 });
 
-test('calls of tools count to the subrequests of the account, whatever the sandbox allows', async t => {
-  const account = newHost(t).account('acme', { limits: { internalSubrequests: 4 } });
-  const { calls, error, status } = await account.sandbox({ tools: TOOLS }).run('for (;;) await tools.now()');
-  t.is(calls.length, 4);
-  // The code could have gone on.
-  t.is(status, 'failed');
-  t.regex(error?.message ?? '', /limits\.internalSubrequests/);
-});
+/** Each program passes the account's limit of its name. A run that is paused continues from `tools.ask()`. */
+const OF_ACCOUNT: readonly (readonly [name: keyof LimitOverrides, allowed: number, code: string, EdgeErrorCode])[] = [
+  ['internalSubrequests', 4, 'for (;;) await tools.now()', 'EDGE_SUBREQUEST_LIMIT'],
+  ['subrequests', 2, 'for (;;) await (await fetch(input)).text()', 'EDGE_SUBREQUEST_LIMIT'],
+  ['redirects', 1, 'await fetch(input + "again")', 'EDGE_EGRESS_FAILED'],
+  [
+    'connections',
+    1,
+    'const { body } = await fetch(input + "long"); await fetch(input); for await (const _ of body);',
+    'EDGE_CONNECTION_CANCELED',
+  ],
+];
+
+for (const isolation of ISOLATIONS) {
+  test(`a run that passes a limit of its account ends with 'limit', and its error names the option (${isolation})`, async t => {
+    const { port } = await startOrigin(t, (request, response) => {
+      if (request.url === '/again') response.writeHead(302, { location: '/again' }).end();
+      else if (request.url === '/long') response.writeHead(200).write('x'.repeat(1e6));
+      else response.end('short');
+    });
+    const host = newHost(t, { isolation, egress: { allow: ['127.0.0.0/8', '::1'] } });
+    const input = `http://a.localhost:${port}/`;
+    const options: SandboxOptions = { tools: { ...TOOLS, ask: { run: () => 1 } }, egress: { hosts: ['*'] } };
+    const approve: SandboxOptions['approve'] = ({ tool }) => (tool === 'ask' ? 'pause' : 'allow');
+    for (const [name, allowed, code, expected] of OF_ACCOUNT) {
+      const account = host.account(name.toLowerCase(), { limits: { [name]: allowed } });
+      const box = account.sandbox(options);
+      const resumed = async (): Promise<RunResult> => {
+        const asking = account.sandbox({ ...options, approve });
+        const { status, paused } = (await asking.run(`await tools.ask(); ${code}`, { input })) as Paused;
+        t.is(status, 'paused');
+        return await asking.resume(paused.id, { approved: true });
+      };
+      const results = [
+        await box.run(code, { input }),
+        await box.session('one').run(code, { input }),
+        await box.with({}).run(code, { input }),
+        await resumed(),
+      ];
+      for (const { status, error } of results) {
+        t.is(status, 'limit', `${code}: ${error?.message}`);
+        t.is(error?.code, expected);
+        t.regex(error?.message ?? '', new RegExp(`limit ${name} is ${allowed}\\b.*option limits\\.${name}\\)`));
+      }
+      // The code could have gone on.
+      t.is((await box.run(`try { ${code} } catch { return 1 }`, { input })).value, 1);
+      t.is((await box.run('return 2')).value, 2);
+    }
+  });
+}

@@ -2,6 +2,7 @@
  * How much is recorded of one request: console output, exceptions, request metadata and headers together (specification: Limits, rule 12). Text beyond the
  * limit is not recorded, which is noted once.
  */
+import { cutText } from '../../../quotas/cut-text.js';
 
 export class LogBudget {
   readonly #logBytes: number;
@@ -45,5 +46,5 @@ export class LogBudget {
 function cut(text: string, bytes: number): string {
   // encodeInto() stops before the first character that does not fit.
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
-  return text.slice(0, read);
+  return cutText(text, read);
 }
