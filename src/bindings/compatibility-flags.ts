@@ -28,6 +28,10 @@ export const COMPATIBILITY_FLAGS = [
   'nodejs_compat_populate_process_env',
   /** `process.env` is empty at first, whatever the compatibility date is. */
   'nodejs_compat_do_not_populate_process_env',
+  /** With Node's modules, global timers are objects with `unref()` and `refresh()` also before the compatibility date 2026-02-10. */
+  'enable_nodejs_global_timers',
+  /** Global timers are numbers, whatever the compatibility date is. */
+  'no_nodejs_global_timers',
 ] as const;
 
 export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];
@@ -36,6 +40,7 @@ export type CompatibilityFlag = (typeof COMPATIBILITY_FLAGS)[number];
 const NODE_FROM = '2026-08-04';
 const NODE_V2_FROM = '2024-09-23';
 const NODE_ENV_FROM = '2025-04-01';
+const NODE_TIMERS_FROM = '2026-02-10';
 
 /** The flags of Node's modules that hold for a function; none when it cannot import them. */
 export function nodeFlags(date: string, flags: readonly string[]): readonly string[] {
@@ -48,5 +53,7 @@ export function nodeFlags(date: string, flags: readonly string[]): readonly stri
   if (isFilled && !flags.includes('nodejs_compat_do_not_populate_process_env')) {
     all.push('nodejs_compat_populate_process_env');
   }
+  const hasTimers = date >= NODE_TIMERS_FROM || flags.includes('enable_nodejs_global_timers');
+  if (hasTimers && !flags.includes('no_nodejs_global_timers')) all.push('enable_nodejs_global_timers');
   return all;
 }

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { ISOLATIONS, newHost } from '../host/new-host.js';
 import { sameAsNode } from './same-as-node.js';
 
 test('node:timers have objects that can be stopped, refreshed and turned into numbers, as in Node', async t => {
@@ -54,4 +55,27 @@ test('node:timers/promises wait, repeat and are aborted as in Node', async t => 
     controller.abort(); await all;
     for (const options of [5, null, { signal: 5 }, { ref: 5 }]) await failed(() => setTimeout(1, 0, options));`,
   );
+});
+
+test('global timers are objects by the compatibility date and the flags', async t => {
+  for (const isolation of ISOLATIONS) {
+    const host = newHost(t, { isolation });
+    const answer = async (compatibilityDate: string, compatibilityFlags: string[], code: string): Promise<string> => {
+      const source = `export default { async fetch() { ${code} } };`;
+      const fn = await host.load(source, { compatibilityDate, compatibilityFlags });
+      return (await fn.fetch('http://function.example/')).text();
+    };
+    const kinds = `const interval = setInterval(() => {}, 1); clearInterval(interval); const stopped = setTimeout(() => {}, 1);
+      clearTimeout(+stopped); const { unref } = setTimeout(() => {}, 1);
+      return new Response([typeof stopped, typeof interval, typeof unref, await new Promise(resolve => setTimeout(resolve, 1, 'ran'))].join());`;
+    const objects = 'object,object,function,ran';
+    const numbers = 'number,number,undefined,ran';
+    t.is(await answer('2026-08-04', [], kinds), objects);
+    t.is(await answer('2026-08-04', ['no_nodejs_global_timers'], kinds), numbers);
+    t.is(await answer('2026-08-04', ['no_nodejs_compat'], kinds), numbers);
+    t.is(await answer('2026-02-10', ['nodejs_compat'], kinds), objects);
+    t.is(await answer('2026-02-09', ['nodejs_compat'], kinds), numbers);
+    t.is(await answer('2026-02-09', ['nodejs_compat', 'enable_nodejs_global_timers'], kinds), objects);
+    t.is(await answer('2026-08-04', [], 'return new Response(typeof setTimeout(() => {}, 1));'), 'number');
+  }
 });

@@ -12,7 +12,13 @@ const GLOBALS: readonly (readonly [name: string, module: string, key: string | u
   ['clearImmediate', 'timers', 'clearImmediate'],
 ];
 
+/** They take the place of the timers of the web, which are numbers. */
+const TIMERS = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'];
+
 export function installNodeGlobals(): void {
+  if (hasFlag('enable_nodejs_global_timers')) {
+    for (const name of TIMERS) replaceLazily(name, () => (requireNode('timers') as Named)[name]); // the module is an object
+  }
   // Before version 2 of the flag, code imports them.
   if (!hasFlag('nodejs_compat_v2')) return;
   for (const [name, module, key] of GLOBALS) {
@@ -28,9 +34,13 @@ export function installNodeGlobals(): void {
 }
 
 function defineLazy(name: string, read: () => unknown): void {
-  if (Object.hasOwn(globalThis, name)) return;
+  if (!Object.hasOwn(globalThis, name)) replaceLazily(name, read);
+}
+
+function replaceLazily(name: string, read: () => unknown): void {
+  const enumerable = Object.getOwnPropertyDescriptor(globalThis, name)?.enumerable ?? false;
   const set = (value: unknown): void => {
-    Object.defineProperty(globalThis, name, { value, writable: true, enumerable: false, configurable: true });
+    Object.defineProperty(globalThis, name, { value, writable: true, enumerable, configurable: true });
   };
   Object.defineProperty(globalThis, name, {
     get() {
@@ -39,7 +49,7 @@ function defineLazy(name: string, read: () => unknown): void {
       return value;
     },
     set,
-    enumerable: false,
+    enumerable,
     configurable: true,
   });
 }

@@ -32,8 +32,8 @@ export function nodeModuleOf(specifier: string): string | undefined {
   return NAMES.has(name) || ONLY_WITH_SCHEME.has(name) ? name : undefined;
 }
 
-/** Global names that only functions with Node's modules have. */
-const GLOBALS = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'require', 'global'];
+/** Global names that only functions with Node's modules have, and a method that only their global timers have. */
+const GLOBALS = ['Buffer', 'process', 'setImmediate', 'clearImmediate', 'require', 'global', 'unref'];
 
 /**
  * Whether code may use Node's modules without a static import: by `node:` in an import(), or by a global name. A text that only looks so costs the time to
