@@ -21,7 +21,7 @@ export interface Bundle {
 /** As when modules are collected without a bundler. */
 const LOADERS = { '.txt': 'text', '.html': 'text', '.css': 'text', '.sql': 'text', '.map': 'text' } as const;
 const LOADER_OF_KIND = { esm: 'js', script: 'js', json: 'json', text: 'text', data: 'binary' } as const;
-/** Modules that the bundler leaves to the host: `edgehost:workers`, and `node:crypto`, which load() reports as unavailable. */
+/** Modules that the bundler leaves to the host: `edgehost:workers` and `node:crypto`. */
 const EXTERNAL = ['edgehost:*', 'cloudflare:*', 'node:*'];
 /** Export conditions of packages for edge runtimes and browsers, since functions have no Node API. */
 const CONDITIONS = ['workerd', 'worker', 'browser'];
@@ -76,6 +76,7 @@ export class Bundler {
       plugins: [
         ...(this.#readable === undefined ? [] : [confining(this.#readable, root)]),
         this.#modulePlugin(main, hasRules),
+        nodeModules,
       ],
     });
     // Handled where it is awaited, which may be never.
@@ -172,13 +173,22 @@ export class Bundler {
     const [, missing] = /^Could not resolve "([^./"][^"]*)"/.exec(text) ?? [];
     const isMissing = missing !== undefined;
     // The notes of other errors are about esbuild's own options.
-    const remark =
-      isMissing && isBuiltin(missing) ? 'a module of Node, which functions do not have' : 'is the package installed?';
-    const hint = isMissing ? ` (${remark})` : '';
+    const hint = isMissing ? ' (is the package installed?)' : '';
     const more = isMissing ? [] : notes.filter(note => note.location !== null).map(note => `\n  ${note.text}`);
     return `${place}${text}${hint}${more.join('')}`;
   }
 }
+
+/** The names of Node's modules without `node:`, where no package has the name: load() says what the function needs for them. */
+const nodeModules: Esbuild.Plugin = {
+  name: 'edgehost-node',
+  setup: build =>
+    build.onResolve({ filter: /^[a-z][\w/]*$/ }, async ({ path, importer, kind, resolveDir, pluginData }) => {
+      if (pluginData === nodeModules || !isBuiltin(path)) return undefined;
+      const { errors } = await build.resolve(path, { importer, kind, resolveDir, pluginData: nodeModules });
+      return errors.length > 0 ? { path: `node:${path}`, external: true } : undefined;
+    }),
+};
 
 /** Files that are outside are an error of the build before they are read. */
 function confining(readable: ReadableFolders, root: string): Esbuild.Plugin {
