@@ -28,6 +28,7 @@ const SLOW = [
   'host/bodies/own-bodies',
   'host/objects/redeploy',
   'docs/snippets',
+  'cli/templates',
   'host/queues/consumers',
   'bindings/complete-binding',
   'host/objects/sync-storage',
