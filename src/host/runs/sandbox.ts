@@ -37,6 +37,7 @@ import {
 } from './sandbox-options.js';
 import { type SandboxSession, type SessionOptions, Sessions } from './session.js';
 import { ToolCalls } from './tool-calls.js';
+import { envDeclaration } from './tools/declarations.js';
 import { compileTools, type ToolSet } from './tools/tool-set.js';
 import type { Tools } from './tools/tool-types.js';
 import type { PausedRun, ResumeOptions, RunOptions, RunResult } from './types.js';
@@ -122,12 +123,16 @@ export class AccountSandbox {
     );
   }
 
-  /** TypeScript declarations of the tools, for a prompt. */
+  /** TypeScript declarations of the tools, and of the secrets in `env`, for a prompt. */
   get types(): string {
-    return this.#tools.types;
+    return this.#tools.types + envDeclaration(this.#egress[0]?.secrets ?? {});
   }
 
-  /** The declarations of the few tools that match, best first, for catalogues of hundreds. @param limit the most that are given. @default 5 */
+  /**
+   * The declarations of the few tools that match, best first, for catalogues of hundreds. They do not have `env`.
+   *
+   * @param limit the most that are given. @default 5
+   */
   search(text: string, limit?: number): string {
     return this.#tools.search(text, limit);
   }
@@ -167,7 +172,8 @@ export class AccountSandbox {
    */
   async resume(id: string, options: ResumeOptions): Promise<RunResult> {
     if (typeof id !== 'string') throw new TypeError(`The id of resume() is ${describe(id)}, expected text`);
-    checkOptions('resume()', options, RESUME_OPTIONS);
+    // JavaScript may leave them out.
+    checkOptions('resume()', options ?? {}, RESUME_OPTIONS);
     const given = givenOf(options);
     checkSignal('resume()', given.signal);
     const name = `paused run ${this.#account.id}/${this.name}/${id}`;

@@ -46,7 +46,7 @@ export interface RunCall {
   /** The run that has made it. */
   readonly parent: string;
   readonly tool: string;
-  /** `abandoned`: the run has ended before it. */
+  /** `abandoned`: the run has ended before it, or waits for its approval. */
   readonly status: 'ok' | 'failed' | 'denied' | 'abandoned';
   /** Milliseconds since the start of the run. */
   readonly startMs: number;

@@ -226,6 +226,27 @@ test('the option egress of sandbox() is checked, and no message has a secret', t
   t.notRegex(error?.message ?? '', new RegExp(TOKEN));
 });
 
+test('types declares the secrets in env, and the places in which they stand for their values', t => {
+  const account = newHost(t).account('acme');
+  const hosts = ['api.example.com', '*.example.net'];
+  const box = account.sandbox({
+    egress: { hosts, secrets: { GH: { hosts, value: TOKEN }, OTHER: { hosts, value: TOKEN, in: ['header', 'url'] } } },
+  });
+  t.is(
+    box.with({ tools: { now: { run: () => 1 } } }).types,
+    [
+      'declare const tools: {\n  now(input?: unknown): Promise<unknown>;\n};',
+      'declare const env: {',
+      '  /** Stands for a secret in the header of requests to api.example.com, *.example.net */',
+      '  readonly GH: string;',
+      '  /** Stands for a secret in the header or url of requests to api.example.com, *.example.net */',
+      '  readonly OTHER: string;',
+      '};\n',
+    ].join('\n'),
+  );
+  t.notRegex(account.sandbox().types, /env/);
+});
+
 test('a session has the placeholders of its sandbox, and its runs reach the hosts', async t => {
   const { port, requests } = await startEcho(t);
   const secrets = { GH: { hosts: ['a.localhost'], value: TOKEN, allowHttp: true } };

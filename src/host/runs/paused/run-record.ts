@@ -174,7 +174,7 @@ export class RunRecord {
     const services = [...entry.services].map(([name, service]): [string, Service] => [
       name,
       call => {
-        this.#spoil('it has used the network');
+        this.#spoil('it has used the network, whose answers are not recorded; let a tool make the request');
         return service(call);
       },
     ]);

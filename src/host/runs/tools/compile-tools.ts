@@ -22,6 +22,14 @@ const MAX_DEPTH = 4;
 const MAX_TOOLS = 10_000;
 const MAX_DESCRIPTION = 8192;
 const KEYS: readonly string[] = ['input', 'output', 'description', 'run'];
+/** The names that agent frameworks have for them. */
+const ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ['execute', 'run'],
+  ['handler', 'run'],
+  ['inputSchema', 'input'],
+  ['parameters', 'input'],
+  ['outputSchema', 'output'],
+]);
 /** Names that JavaScript can write behind a dot. */
 const NAME = /^[A-Za-z_$][A-Za-z0-9_$]{0,127}$/;
 /** `await tools` would call the first, `JSON.stringify(tools)` the second, and the third is the prototype of an object. */
@@ -59,7 +67,7 @@ function addTools(compiled: Map<string, CompiledTool>, tools: unknown, namespace
 function compileTool(name: string, tool: Record<string, unknown>): CompiledTool {
   for (const key of Object.keys(tool)) {
     if (KEYS.includes(key)) continue;
-    const meant = nearestName(key, KEYS);
+    const meant = ELSEWHERE.get(key) ?? nearestName(key, KEYS);
     const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`;
     throw new TypeError(
       `The tool ${name} of option tools has no key ${JSON.stringify(key.slice(0, 100))}; its keys are ${KEYS.join(', ')}${hint}`,
@@ -82,9 +90,9 @@ function compileTool(name: string, tool: Record<string, unknown>): CompiledTool 
   };
 }
 
-/** Whether somebody has forgotten `run`: in a namespace these would be tools, which are objects with a function. */
+/** Whether somebody has forgotten `run` or named it as elsewhere: in a namespace these would be tools, which are objects with a function. */
 function looksLikeTool(value: Record<string, unknown>): boolean {
-  if (Object.hasOwn(value, 'run') || typeof value.description === 'string') return true;
+  if (Object.hasOwn(value, 'run') || typeof value.description === 'string' || isFunction(value.execute)) return true;
   const schema = value.input ?? value.output;
   return isObject(schema) ? '~standard' in schema || typeof schema.type === 'string' : typeof schema === 'function';
 }

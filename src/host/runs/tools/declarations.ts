@@ -1,5 +1,6 @@
 /** Declarations of tools in TypeScript, for the prompt of a language model: from JSON Schema, within bounds, since schemas may come from elsewhere. */
 
+import type { EgressSecret } from '../../../bindings/egress/rules/egress-rules.js';
 import { keysOf } from '../../../quotas/schema/complaint.js';
 import { isObject } from '../../../quotas/schema/describe.js';
 import type { CompiledTool } from './compile-tools.js';
@@ -29,6 +30,18 @@ export function declarationsOf(tools: readonly CompiledTool[]): string {
     members.set(last, tool);
   }
   return `declare const tools: ${membersText(root, '')};\n`;
+}
+
+/** The placeholders of secrets in `env`; empty without any. */
+export function envDeclaration(secrets: Readonly<Record<string, EgressSecret>>): string {
+  const members = Object.entries(secrets).map(([name, { hosts, in: places = ['header'] }]) => {
+    const comment = commentText(
+      `Stands for a secret in the ${places.join(' or ')} of requests to ${hosts.join(', ')}`,
+      '  ',
+    );
+    return `${comment}  readonly ${name}: string;\n`;
+  });
+  return members.length === 0 ? '' : `declare const env: {\n${members.join('')}};\n`;
 }
 
 function membersText(members: Members, indent: string): string {

@@ -46,8 +46,9 @@ export type ToolsOf<Inputs> = {
   readonly [Name in keyof Inputs]: Tool<Inputs[Name]> | (ToolsOf<Inputs[Name]> & NotTool & object);
 };
 
-/** A misspelled key of a tool is no tool of a namespace. */
+/** A misspelled key of a tool is no tool of a namespace, and neither is a function. */
 interface NotTool {
+  readonly [Symbol.hasInstance]?: never;
   readonly run?: never;
   readonly '~standard'?: never;
 }

@@ -246,8 +246,17 @@ test('limits.calls counts the calls of all parts of a run', async t => {
   t.regex(error?.message ?? '', /limits\.calls/);
 });
 
-test('a run of a session cannot be paused, nor one that has passed a stream', async t => {
-  const { box } = sandboxOf(newHost(t));
+test('a run of a session cannot be paused, nor one that has passed a stream or used the network', async t => {
+  const egress = { hosts: ['api.example.com'] };
+  const { box } = sandboxOf(newHost(t, { outbound: () => new Response('fine') }), { egress });
+  const fetching = await box.run(
+    'await (await fetch("https://api.example.com/")).text(); await tools.remove({ id: 1 })',
+  );
+  t.is(fetching.status, 'failed');
+  t.regex(
+    fetching.error?.message ?? '',
+    /Cannot pause the run: it has used the network, .* let a tool make the request/,
+  );
   const { error } = await box.session('chat').run('await tools.remove({ id: 1 })');
   t.regex(error?.message ?? '', /realm of a session/);
   const streaming = await box.run(
@@ -259,7 +268,8 @@ test('a run of a session cannot be paused, nor one that has passed a stream', as
 
 test('resume() checks its arguments', async t => {
   const { box } = sandboxOf(newHost(t));
-  await t.throwsAsync(box.resume('x', {} as never), { instanceOf: TypeError, message: /approved/ });
+  for (const options of [{}, undefined])
+    await t.throwsAsync(box.resume('x', options as never), { instanceOf: TypeError, message: /approved of resume/ });
   await t.throwsAsync(box.resume(5 as never, { approved: true }), { instanceOf: TypeError });
   await t.throwsAsync(box.resume('x', { approved: true }), { code: 'EDGE_RUN_NOT_FOUND' });
   await t.throwsAsync(box.resume('../../x', { approved: true }), { code: 'EDGE_RUN_NOT_FOUND' });

@@ -201,6 +201,8 @@ test(refuses, { a: 5 }, /^The tool a of option tools is the number 5/);
 test(refuses, { a: { b: run } }, /^The tool a\.b of option tools is a function/);
 test(refuses, { a: { description: 'x' } }, /^The tool a of option tools has no function run/);
 test(refuses, { a: { input: z.string() } }, /^The tool a of option tools has no function run/);
+test(refuses, { a: { run, inputSchema: {} } }, /has no key "inputSchema"; .* \(did you mean input\?\)/);
+test(refuses, { a: { execute: run } }, /has no key "execute"; .* \(did you mean run\?\)/);
 test(refuses, { a: { run, ouput: {} } }, /has no key "ouput"; its keys are .* \(did you mean output\?\)/);
 test(refuses, { a: { run, description: 5 } }, /^The description of tool a is the number 5/);
 test(refuses, { a: { run, input: 'x' } }, /^The input schema of tool a is the string "x"/);

@@ -25,6 +25,8 @@ test('ToolsOf gives `run` the type of its schema, at each depth', t => {
   taken({ a: { find: { input: z.object({ id: z.string() }), run: ({ id }) => id * 2 } } });
   // @ts-expect-error: a misspelled key
   taken({ a: { find: { ouput: z.string(), run: () => 1 } } });
+  // @ts-expect-error: a function is no tool
+  taken({ a: { find: () => 1 } });
   // @ts-expect-error: no tool
   taken({ a: { find: 5 } });
   t.pass();
