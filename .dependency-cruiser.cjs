@@ -25,7 +25,7 @@ const GUEST_MAY_IMPORT = [
   '^src/guest/',
   '^src/isolate/(ops/table|imports/built-in-modules)[.]ts$',
   '^src/guest/node/shapes[.]json$',
-  '^src/(bindings/client-platform|protocol/(needed-export|run-setup))[.]ts$',
+  '^src/(bindings/(client-platform|always-on-flags)|protocol/(needed-export|run-setup))[.]ts$',
   '^src/quotas/service-calls[.]ts$',
   '^src/bindings/[^/]+/(client|client/client|types|wire|socket-wire|storage-wire|storage-limits)[.]ts$',
   'node_modules/(web-streams-polyfill|urlpattern-polyfill|node-inspect-extracted|punycode|readable-stream-4|string_decoder|url|@pkgjs/parseargs)/',

@@ -19,6 +19,7 @@ const DOCUMENTS = [
     'cache',
     'cli',
     'comparison',
+    'compatibility',
     'conformance',
     'cookbook',
     'cron',

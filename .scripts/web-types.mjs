@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 
 const CLASSES =
   `AbortController AbortSignal Blob ByteLengthQueuingStrategy CloseEvent CompressionStream CountQueuingStrategy Crypto
-  CryptoKey CustomEvent DOMException DecompressionStream ErrorEvent Event EventTarget File FormData Headers MessageChannel MessageEvent
+  CryptoKey CustomEvent DOMException DecompressionStream ErrorEvent Event EventSource EventTarget File FormData Headers MessageChannel MessageEvent
   MessagePort Performance PerformanceEntry PerformanceMark PerformanceMeasure PerformanceObserver
   PerformanceObserverEntryList PromiseRejectionEvent ReadableByteStreamController
   ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader Request
@@ -19,7 +19,6 @@ const CLASSES =
 
 /** Members that functions do not have, or that src/worker declares otherwise. */
 const OMITTED = {
-  Console: 'timeStamp',
   Crypto: 'getRandomValues',
   Performance:
     'addEventListener clearResourceTimings onresourcetimingbufferfull removeEventListener setResourceTimingBufferSize',

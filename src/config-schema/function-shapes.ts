@@ -2,7 +2,8 @@
  * The fields of a function's configuration. `load()`, `edgehost.toml` and the management API name these fields differently and check each by the same schema.
  */
 
-import { COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
+import { ALWAYS_ON } from '../bindings/always-on-flags.js';
+import { contradiction, COMPATIBILITY_FLAGS as KNOWN_FLAGS } from '../bindings/compatibility-flags.js';
 import { compilePattern } from '../hostnames/route-pattern.js';
 import { BINDING_NAME } from '../quotas/binding-name.js';
 import { messageOf } from '../quotas/errors.js';
@@ -28,12 +29,19 @@ function latestDay(): string {
   return new Date(Date.now() + 14 * 3_600_000).toISOString().slice(0, 10);
 }
 
-export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = list(
-  text({
-    enum: [...KNOWN_FLAGS],
-    description: `one of ${KNOWN_FLAGS.map(flag => `'${flag}'`).join(', ')}: there are no others`,
-  }),
-  { maxItems: 100 },
+export const COMPATIBILITY_FLAGS: Schema<readonly string[]> = refined(
+  list(
+    text({
+      enum: [...KNOWN_FLAGS, ...ALWAYS_ON],
+      description: `one of ${KNOWN_FLAGS.map(flag => `'${flag}'`).join(', ')}, or one that always holds (docs/compatibility.md): there are no others`,
+    }),
+    { maxItems: 100 },
+  ),
+  flags => {
+    // A value of another type is refused by the schema itself.
+    const both = Array.isArray(flags) ? contradiction(flags) : undefined;
+    return both === undefined ? undefined : `it has both ${both[0]} and ${both[1]}`;
+  },
 );
 
 export const ROUTE_PATTERN: Schema<string> = refined(

@@ -63,6 +63,36 @@ defineProperty(Promise, Symbol.species, {
   configurable: false,
 } as PropertyDescriptor);
 
+/**
+ * Cells run without the accessor `__proto__` (rule R23), so that no object of the host realm has it. In this realm it is what `Object.getPrototypeOf()` and
+ * `Object.setPrototypeOf()` are, which function code has anyway, and old packages assign to it.
+ */
+function restoreProtoAccessor(): void {
+  const { getPrototypeOf, setPrototypeOf } = Reflect;
+  const NativeObject = Object;
+  const NativeTypeError = TypeError;
+  const accessor = {
+    get ['__proto__'](): object | null {
+      return getPrototypeOf(NativeObject(this));
+    },
+    set ['__proto__'](proto: unknown) {
+      if (this === undefined || this === null) throw new NativeTypeError('The receiver of __proto__ is not an object');
+      if (typeof proto !== 'object' && typeof proto !== 'function') return;
+      if (typeof this !== 'object' && typeof this !== 'function') return;
+      if (!setPrototypeOf(this, proto)) throw new NativeTypeError('The prototype of the object cannot be set');
+    },
+  };
+  const { get, set } = getOwnPropertyDescriptor(accessor, '__proto__') ?? {};
+  defineProperty(Object.prototype, '__proto__', {
+    __proto__: null,
+    get,
+    set,
+    configurable: true,
+    enumerable: false,
+  } as PropertyDescriptor);
+}
+restoreProtoAccessor();
+
 /** Resizable buffers are not counted as external memory by the engine, and Node APIs read past their end, so they are unavailable here. */
 function replaceArrayBuffer(): void {
   const Native = ArrayBuffer;

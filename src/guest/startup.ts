@@ -5,6 +5,7 @@ import { Ev, Op } from '../isolate/ops/table.ts';
 import type { NeededExport } from '../protocol/needed-export.ts';
 import { ServiceId, TOOLS } from '../quotas/service-calls.ts';
 import { onEvent, op } from './bridge.ts';
+import { applyFlags } from './env/apply-flags.ts';
 import { createBinding, platformOf } from './env/binding-platform.ts';
 import { createEnv, parseSetup } from './env/env.ts';
 import { serve } from './events/dispatch.ts';
@@ -31,8 +32,6 @@ import { setTools } from './runs/run.ts';
 import { createTools } from './runs/tools.ts';
 import { leaveGlobalScope } from './scope.ts';
 import { setOutbound } from './web/fetch/fetch.ts';
-import { setHostedUserAgent } from './web/navigator.ts';
-import { setDefaultBinaryType } from './websockets/web-socket.ts';
 
 setExports(ownExports());
 let env: object = {};
@@ -43,8 +42,7 @@ onEvent(Ev.Setup, (json: string) => {
   const setup = parseSetup(json);
   setProps(setup.props ?? '');
   waitsForHeld = arrayIndexOf(setup.flags, 'queue_consumer_no_wait_for_wait_until') < 0;
-  if (arrayIndexOf(setup.flags, 'websocket_standard_binary_type') >= 0) setDefaultBinaryType('blob');
-  if (arrayIndexOf(setup.flags, 'global_navigator') >= 0) setHostedUserAgent();
+  applyFlags(setup.flags);
   setNodeFlags(setup.flags);
   neededExports = setup.neededExports ?? [];
   configureObjects(setup.objectIdleMs, setup.flags, setup.holdsAnswers === true);

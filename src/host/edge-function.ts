@@ -5,7 +5,7 @@ import { deliverBatch } from './events/queues/deliver-batch.js';
 import { type FunctionSlot, rememberSlot } from './function-slot.js';
 import { fetchThrough } from './ingress/fetch-adapter.js';
 import { type FetchInput, fetchInput } from './ingress/fetch-input.js';
-import { withProps } from './ingress/props.js';
+import { withCf, withProps } from './ingress/props.js';
 import type { FunctionStatsSnapshot } from './invocation/function-stats.js';
 import { checkTimeoutMs } from './invocation/invocation-start.js';
 import { runScheduled, type ScheduledRun } from './invocation/run-scheduled.js';
@@ -18,6 +18,11 @@ import { type FunctionRpc, functionRpc, type RpcOptions } from './rpc/applicatio
 export interface FunctionFetchOptions extends RequestInit {
   /** The value of `ctx.props` for the handler, and of `context.props` for callbacks: a JSON object of up to 64 KiB. @default the props of load() */
   readonly props?: Readonly<Record<string, unknown>>;
+  /**
+   * Facts about the request, such as the visitor's country, which the function finds in `request.cf` beside those that the host knows itself: a JSON object of
+   * up to 16 KiB. @default none
+   */
+  readonly cf?: Readonly<Record<string, unknown>>;
   /**
    * How long to wait for the answer and all of its body, in milliseconds from the call on, the start of the function included: from 1 on, or Infinity.
    * Work given to waitUntil continues. @default Infinity
@@ -184,7 +189,9 @@ export class EdgeFunction {
 }
 
 function requestOf(input: Request | string | URL, init: FunctionFetchOptions | undefined): FetchInput {
-  if (init?.props === undefined) return fetchInput(input, init);
-  const { props, ...rest } = init;
-  return withProps(fetchInput(input, Object.keys(rest).length === 0 ? undefined : rest), props);
+  if (init?.props === undefined && init?.cf === undefined) return fetchInput(input, init);
+  const { props, cf, ...rest } = init;
+  let request = fetchInput(input, Object.keys(rest).length === 0 ? undefined : rest);
+  if (cf !== undefined) request = withCf(request, cf);
+  return props === undefined ? request : withProps(request, props);
 }

@@ -32,7 +32,33 @@ declare var QuotaExceededError: Omit<typeof DOMException, 'prototype'> & {
   new (message?: string, options?: { readonly quota?: number; readonly requested?: number }): QuotaExceededError;
 };
 
+/** Names of the hosted platform. */
+interface CloudflareNames {
+  /** True for each flag that holds for the function, by its date or by name; undefined for all others. */
+  readonly compatibilityFlags: Readonly<Record<string, boolean | undefined>>;
+}
+declare var Cloudflare: CloudflareNames;
+
+/** Not supported: its constructor throws (EDGE_NOT_SUPPORTED). */
+type HTMLRewriter = object;
+declare var HTMLRewriter: { prototype: HTMLRewriter; new (): HTMLRewriter };
+
+interface EventSourceInit {
+  /** Its method `fetch()` is called in place of the global one: a service binding, say. */
+  fetcher?: { fetch(input: string, init?: RequestInit): Promise<Response> };
+}
+
+interface RequestInit {
+  /** The `cf` of the new request. It changes nothing about `fetch()`. */
+  cf?: object;
+}
+
 interface Request {
+  /**
+   * Facts about the connection of a request that came in: `httpProtocol`, and over TLS `tlsVersion` and `tlsCipher`, and the facts that the application gave
+   * to `fetch()`. Requests that a function makes have the `cf` of their constructor, or none.
+   */
+  readonly cf: Readonly<Record<string, unknown>> | undefined;
   /** Undefined for a request that did not come over HTTP: of the application's own, or made by a function. */
   readonly client: RequestClient | undefined;
   readonly duplex: 'half';

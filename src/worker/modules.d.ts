@@ -43,6 +43,14 @@ declare module 'edgehost:workers' {
     readonly '~rpcTarget'?: true;
   }
 
+  /** Not supported: workflows can be exported, so that the rest of a program runs, and never run (EDGE_NOT_SUPPORTED). */
+  export abstract class WorkflowEntrypoint<Env = FunctionEnv, Params = unknown> {
+    constructor(context: ExecutionContext, env: Env);
+    protected readonly ctx: ExecutionContext;
+    protected readonly env: Env;
+    run(event: Readonly<{ payload: Params; timestamp: Date; instanceId: string }>, step: unknown): Promise<unknown>;
+  }
+
   /** The environment of the function, also outside of its handlers. */
   export const env: FunctionEnv;
 
@@ -102,6 +110,22 @@ interface Socket {
 declare module 'edgehost:sockets' {
   /** Opens a TCP socket. It is there at once; written bytes are sent when the connection is open. */
   export function connect(address: string | SocketAddress, options?: SocketOptions): Socket;
+}
+
+/** Not supported: the constructor throws (EDGE_NOT_SUPPORTED). */
+declare module 'cloudflare:email' {
+  export class EmailMessage {
+    constructor(from: string, to: string, raw: ReadableStream | string);
+    readonly from: string;
+    readonly to: string;
+  }
+}
+
+declare module 'cloudflare:workflows' {
+  /** The error by which a step of a workflow says that it is not to be repeated. There are no workflows here. */
+  export class NonRetryableError extends Error {
+    constructor(message?: string, name?: string);
+  }
 }
 
 declare module 'cloudflare:sockets' {

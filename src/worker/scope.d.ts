@@ -1,6 +1,8 @@
 /** The global scope: its events, timers, texts and the console. */
 
 declare var self: typeof globalThis;
+/** A function has no origin: always 'null'. */
+declare var origin: string;
 
 // Events of the scope. The events of a classic script come first: modules export handlers instead.
 
@@ -82,7 +84,14 @@ declare function btoa(data: string): string;
 declare var console: Console;
 
 interface Navigator {
+  /** 'EdgeHost'; with the compatibility flag `global_navigator` 'Cloudflare-Workers'. */
   readonly userAgent: string;
+  /** Always 1. */
+  readonly hardwareConcurrency: number;
+  /** 'en'; undefined before the compatibility date 2025-05-19. */
+  readonly language: string;
+  /** Sends a POST request, for which the event stays open. Returns false when the event is over. */
+  sendBeacon(url: string | URL, data?: BodyInit | null): boolean;
 }
 declare var Navigator: { prototype: Navigator };
 declare var navigator: Navigator;

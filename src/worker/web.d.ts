@@ -74,6 +74,15 @@ declare var ReadableStream: {
   new <R = any>(source?: UnderlyingSource<R>, strategy?: QueuingStrategy<R>): ReadableStream<R>;
   from<R>(iterable: AsyncIterable<R> | Iterable<R | PromiseLike<R>>): ReadableStream<R>;
 };
+declare var EventSource: {
+  prototype: EventSource;
+  new (url: string | URL, init?: EventSourceInit): EventSource;
+  /** The events of a stream, which is not opened again. */
+  from(stream: ReadableStream<Uint8Array>): EventSource;
+  readonly CONNECTING: 0;
+  readonly OPEN: 1;
+  readonly CLOSED: 2;
+};
 declare var ReadableStreamBYOBReader: {
   prototype: ReadableStreamBYOBReader;
   new (stream: ReadableStream<Uint8Array>): ReadableStreamBYOBReader;

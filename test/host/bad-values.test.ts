@@ -24,7 +24,7 @@ interface Row {
 
 const IDENTIFIER = 'expected a JavaScript identifier that is not a reserved word';
 const FLAG = 'store_list_honor_include';
-const FLAGS = `expected one of ${COMPATIBILITY_FLAGS.map(flag => `'${flag}'`).join(', ')}: there are no others`;
+const FLAGS = `expected one of ${COMPATIBILITY_FLAGS.map(flag => `'${flag}'`).join(', ')}, or one that always holds (docs/compatibility.md): there are no others`;
 const BUCKET =
   'expected the name of a bucket: 3 to 63 lower-case letters, digits and "-", beginning and ending with a letter or digit';
 const PATTERN = 'expected a route pattern such as example.com/api/*';

@@ -1,7 +1,7 @@
 import { HOST_COSTS } from '../../quotas/host/host-costs.js';
 import { NO_BYTES } from '../../storage/records/no-bytes.js';
 import { cancelBody } from '../bodies/cancel-body.js';
-import type { CompatibilityFlag } from '../compatibility-flags.js';
+import { isInForce } from '../compatibility-flags.js';
 import type { Service, ServiceCall, ServiceReply, UncheckedFields } from '../service.js';
 import { openContent } from '../stored-values/service-body.js';
 import {
@@ -46,10 +46,10 @@ export function bucketBehaviour(compatibility: {
   readonly date: string;
   readonly flags: readonly string[];
 }): Required<Pick<BucketServiceOptions, 'honorsInclude' | 'keepsDelimiter'>> {
-  const has = (flag: CompatibilityFlag): boolean => compatibility.flags.includes(flag);
+  const { date, flags } = compatibility;
   return {
-    honorsInclude: compatibility.date >= '2022-08-04' || has('store_list_honor_include'),
-    keepsDelimiter: has('store_list_prefix_keeps_delimiter'),
+    honorsInclude: isInForce('store_list_honor_include', date, flags),
+    keepsDelimiter: isInForce('store_list_prefix_keeps_delimiter', date, flags),
   };
 }
 

@@ -5,6 +5,7 @@ import { objectOf, type Schema, union, wholeNumber } from '../../quotas/schema/s
 import { ServiceId } from '../../quotas/service-calls.js';
 import { lazyDirectory, openEngine } from '../account-engines.js';
 import type { AccountContext, NamedBinding } from '../binding.js';
+import { isInForce } from '../compatibility-flags.js';
 import { errorRestorer, statusIn } from '../numeric-code.js';
 import type { QueueDirectory, QueueEngine } from './broker.js';
 import { QUEUE_CONTRACT } from './contract.js';
@@ -35,9 +36,6 @@ export interface HostQueues {
 }
 
 const MAX_BATCH_HEAD_BYTES = 32 * 1024;
-
-/** From this compatibility date on `json` is the content type of messages that name none; before, it was `v8`. */
-const JSON_MESSAGES = '2024-03-18';
 
 /** The configuration is the name of a queue of the account, or that and how messages are sent. */
 export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, AccountQueue> = {
@@ -104,8 +102,7 @@ export const queueBinding: NamedBinding<string | QueueProducer, HostQueues, Acco
     return queueService(() => engineOf(context, queue), { deliveryDelaySeconds, bounds: context.limits });
   },
   guestConfig(_config, { date, flags }): GuestQueueConfig {
-    const isJson = date >= JSON_MESSAGES || flags.includes('queues_json_messages');
-    return { contentType: isJson ? 'json' : 'v8' };
+    return { contentType: isInForce('queues_json_messages', date, flags) ? 'json' : 'v8' };
   },
   endAccount: (shared, account) => shared.forget(account),
   async closeShared(shared) {

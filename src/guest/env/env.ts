@@ -94,6 +94,18 @@ export function theVariables(): Setup['env'] {
   return variables;
 }
 
+let isImportable = true;
+
+/** By the flag `disallow_importable_env`: handlers alone have the environment. */
+export function hideImportableEnv(): void {
+  isImportable = false;
+}
+
+/** `env` of `edgehost:workers`. */
+export function importableEnv(): object {
+  return isImportable ? environment : objectFreeze({});
+}
+
 export function parseSetup(json: string): Setup {
   return jsonParse(json);
 }

@@ -1,7 +1,7 @@
 /** The object in place of a service that does not exist: it can be passed around, and throws when it is used. */
 import type { GuestUnavailableConfig } from '../../bindings/unavailable/wire.ts';
-import { ErrorCtor, setPrototypeOf } from '../primordials.ts';
-import { defineValue } from '../web/base/idl.ts';
+import { setPrototypeOf } from '../primordials.ts';
+import { notSupported } from '../web/base/not-supported.ts';
 
 const ProxyCtor = Proxy;
 
@@ -15,9 +15,7 @@ class Handler {
   /** The language and the console ask each object for these names. */
   get(_target: object, key: string | symbol): undefined {
     if (typeof key === 'symbol' || key === 'then' || key === 'toJSON' || key === 'constructor') return undefined;
-    const error = new ErrorCtor(this.#why);
-    defineValue(error, 'code', 'EDGE_NOT_SUPPORTED');
-    throw error;
+    throw notSupported(this.#why);
   }
 
   set(): boolean {

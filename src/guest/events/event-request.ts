@@ -9,6 +9,8 @@ import { createRequest, type Request, RequestState } from '../web/fetch/request.
 import type { GuestInvocation } from './invocation.ts';
 
 const LINE_FEED = 10;
+/** Before the facts of `cf`: props begin with a brace or the name of an entrypoint. */
+const AT_SIGN = 64;
 
 function indexOfLineEnd(text: string, from: number): number {
   const at = stringIndexOf(text, '\n', from);
@@ -23,15 +25,21 @@ export function requestOf(invocation: GuestInvocation, head: string, bodySize: n
   state.invocation = id;
   const methodEnd = stringIndexOf(head, '\n');
   const urlEnd = stringIndexOf(head, '\n', methodEnd + 1);
+  state.cfText = '';
   state.method = stringSlice(head, 0, methodEnd);
   if (urlEnd < 0) state.url = stringSlice(head, methodEnd + 1);
   else {
     state.url = stringSlice(head, methodEnd + 1, urlEnd);
-    // A pair without a name, which no client can send, has the props of the event.
-    const propsEnd = stringCharCodeAt(head, urlEnd + 1) === LINE_FEED ? indexOfLineEnd(head, urlEnd + 2) : urlEnd;
-    if (propsEnd !== urlEnd) takeProps(invocation, stringSlice(head, urlEnd + 2, propsEnd));
-    if (propsEnd < head.length) {
-      state.headText = stringSlice(head, propsEnd + 1);
+    let end = urlEnd;
+    // Pairs without a name, which no client can send: the props of the event, and the application's facts about the request.
+    while (stringCharCodeAt(head, end + 1) === LINE_FEED) {
+      const start = end + 2;
+      end = indexOfLineEnd(head, start);
+      if (stringCharCodeAt(head, start) === AT_SIGN) state.cfText = stringSlice(head, start + 1, end);
+      else takeProps(invocation, stringSlice(head, start, end));
+    }
+    if (end < head.length) {
+      state.headText = stringSlice(head, end + 1);
       state.clientText = state.headText;
     }
   }

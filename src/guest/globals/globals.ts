@@ -5,6 +5,7 @@
 
 import { Cache, CacheStorage, caches } from '../web/caches.ts';
 import { atob, btoa } from '../web/encoding/base64.ts';
+import { EventSource } from '../web/event-source/event-source.ts';
 import { AbortController, AbortSignal } from '../web/scheduling/abort.ts';
 import { fetchClasses, fetchFunctions } from './fetch-globals.ts';
 import './console-views.ts';
@@ -31,6 +32,7 @@ import { clearInterval, clearTimeout, setInterval, setTimeout } from '../web/sch
 import { URL } from '../web/url/url.ts';
 import { URLPattern } from '../web/url/url-pattern.ts';
 import { URLSearchParams } from '../web/url/url-search-params.ts';
+import { Cloudflare, HTMLRewriter } from './platform-names.ts';
 
 const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;
 
@@ -45,7 +47,9 @@ const interfaces = {
   DOMException,
   ErrorEvent,
   Event,
+  EventSource,
   EventTarget,
+  HTMLRewriter,
   MessageChannel,
   MessageEvent,
   MessagePort,
@@ -71,10 +75,13 @@ const interfaces = {
 
 /** Attributes of the global scope; a function may replace them. */
 const attributes = {
+  Cloudflare,
   caches,
   console,
   crypto,
   navigator,
+  /** A function has no origin. @see https://html.spec.whatwg.org/multipage/browsers.html#concept-origin-opaque */
+  origin: 'null',
   performance,
   scheduler,
   self: globalThis,

@@ -2,12 +2,15 @@
 import type { BuiltInExports, BuiltInName } from '../../isolate/imports/built-in-modules.ts';
 import { stringSlice, stringStartsWith } from '../primordials.ts';
 import { connect } from '../sockets/socket.ts';
+import { EmailMessage, NonRetryableError } from './missing-services.ts';
 import { nodeModule } from './node-modules.ts';
 import { workersModule } from './workers.ts';
 
 const MODULES: { readonly [Name in BuiltInName]: () => BuiltInExports<Name> } = {
   'edgehost:workers': workersModule,
   'edgehost:sockets': () => ({ connect }),
+  'cloudflare:email': () => ({ EmailMessage }),
+  'cloudflare:workflows': () => ({ NonRetryableError }),
 };
 
 /** The object from which the text of a built-in module takes its exports. The host realm writes that text, and its own names into it. */

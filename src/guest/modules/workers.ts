@@ -1,15 +1,24 @@
 /** The values of `edgehost:workers`. */
 import type { BuiltInExports } from '../../isolate/imports/built-in-modules.ts';
-import { theEnv } from '../env/env.ts';
+import { importableEnv } from '../env/env.ts';
 import { currentInvocation } from '../events/invocation.ts';
 import { ownExports } from '../loaders/own-exports.ts';
 import { TypeErrorCtor } from '../primordials.ts';
 import { FunctionEntrypoint, RpcTarget, StatefulObject } from '../rpc/entrypoint.ts';
 import { requireHandler } from '../scope.ts';
 import { requireArguments } from '../web/base/idl.ts';
+import { WorkflowEntrypoint } from './missing-services.ts';
 
 export function workersModule(): BuiltInExports<'edgehost:workers'> {
-  return { FunctionEntrypoint, RpcTarget, StatefulObject, env: theEnv(), exports: ownExports(), waitUntil };
+  return {
+    FunctionEntrypoint,
+    RpcTarget,
+    StatefulObject,
+    WorkflowEntrypoint,
+    env: importableEnv(),
+    exports: ownExports(),
+    waitUntil,
+  };
 }
 
 /** `ctx.waitUntil()` of the invocation that the calling code runs for. */

@@ -2,6 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AssetsOptions } from '../../bindings/assets/asset-options.js';
+import { isInForce } from '../../bindings/compatibility-flags.js';
 import { EdgeError, messageOf } from '../../quotas/errors.js';
 import type { HostShare } from '../../quotas/host/host-share.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
@@ -26,8 +27,6 @@ export interface SiteOptions {
   readonly warn: (error: Error) => void;
 }
 
-/** From this date on, navigations get the page for paths without a file, without a flag. */
-const ANSWERS_NAVIGATIONS_FROM = '2025-04-01';
 /** Parsed rules take some times their text. */
 const RULE_BYTES_PER_CHARACTER = 4;
 
@@ -96,6 +95,5 @@ async function folderOf(directory: string, name: string): Promise<string> {
 }
 
 function answersNavigations({ date, flags }: SiteOptions['compatibility']): boolean {
-  if (flags.includes('assets_navigation_has_no_effect')) return false;
-  return date >= ANSWERS_NAVIGATIONS_FROM || flags.includes('assets_navigation_prefers_asset_serving');
+  return isInForce('assets_navigation_prefers_asset_serving', date, flags);
 }

@@ -1,5 +1,5 @@
 /** The description of a function that its isolate receives to load it. */
-import { nodeFlags } from '../../bindings/compatibility-flags.js';
+import { flagsInForce } from '../../bindings/compatibility-flags.js';
 import type { LoadHead } from '../../protocol/messages.js';
 import type { ResolvedLimits } from '../../quotas/resolve-limits.js';
 import type { ResolvedLoadOptions } from '../options/options.js';
@@ -33,7 +33,7 @@ export function loadHead(version: LoadedVersion): LoadHead {
       return { name, service: row.id, ...(guestConfig !== undefined && { config: guestConfig }) };
     }),
     ...(neededExports.length > 0 && { neededExports }),
-    flags: flagsOf(compatibility),
+    flags: flagsInForce(compatibility.date, compatibility.flags),
     props: propsText(options.props),
     limits: {
       startupMs: limits.startupMs,
@@ -51,19 +51,6 @@ export function loadHead(version: LoadedVersion): LoadHead {
       },
     },
   };
-}
-
-/** From these dates on the flags hold without being named. */
-const DELETES_ALARM_FROM = '2026-02-24';
-const STANDARD_BINARY_TYPE_FROM = '2026-03-17';
-
-/** The named flags, and the ones that follow from the date, as far as the isolate reads them. */
-function flagsOf({ date, flags }: { readonly date: string; readonly flags: readonly string[] }): readonly string[] {
-  const all = flags.filter(flag => !/^(?:no_)?nodejs_compat/.test(flag));
-  all.push(...nodeFlags(date, flags));
-  if (date >= DELETES_ALARM_FROM && !flags.includes('delete_all_preserves_alarm')) all.push('delete_all_deletes_alarm');
-  if (date >= STANDARD_BINARY_TYPE_FROM) all.push('websocket_standard_binary_type');
-  return all;
 }
 
 function propsText(props: Readonly<Record<string, unknown>>): string {

@@ -5,8 +5,19 @@
 
 /** By name: the names of their exports. */
 export const BUILT_IN_MODULES = {
-  'edgehost:workers': ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'exports', 'waitUntil'],
+  'edgehost:workers': [
+    'FunctionEntrypoint',
+    'RpcTarget',
+    'StatefulObject',
+    'WorkflowEntrypoint',
+    'env',
+    'exports',
+    'waitUntil',
+  ],
   'edgehost:sockets': ['connect'],
+  // Services that do not exist here: importing them is no error, so that the rest of a program runs, and their use is one.
+  'cloudflare:email': ['EmailMessage'],
+  'cloudflare:workflows': ['NonRetryableError'],
 } as const;
 
 export type BuiltInName = keyof typeof BUILT_IN_MODULES;

@@ -2,22 +2,44 @@ import test from 'ava';
 import { inGuest } from '../guest.js';
 import { TestRealm } from '../test-realm.js';
 
-/** What functions of the hosted platform are written for. */
+/** Every global name of the hosted platform, and the members that are its own. */
 const PLATFORM =
-  `fetch Request Response Headers FormData Blob File ReadableStream ReadableByteStreamController WritableStream TransformStream
-  ByteLengthQueuingStrategy CountQueuingStrategy TextEncoderStream TextDecoderStream CompressionStream DecompressionStream FixedLengthStream
-  IdentityTransformStream URL URLSearchParams URLPattern TextEncoder TextDecoder crypto.getRandomValues crypto.randomUUID crypto.DigestStream
-  crypto.subtle.generateKey crypto.subtle.importKey crypto.subtle.exportKey crypto.subtle.deriveKey crypto.subtle.deriveBits crypto.subtle.sign
-  crypto.subtle.verify crypto.subtle.encrypt crypto.subtle.decrypt crypto.subtle.wrapKey crypto.subtle.unwrapKey crypto.subtle.digest
-  crypto.subtle.timingSafeEqual AbortController AbortSignal.timeout AbortSignal.any Event EventTarget CustomEvent MessageChannel setTimeout
-  setInterval clearTimeout clearInterval scheduler.wait queueMicrotask reportError structuredClone atob btoa performance.now
-  performance.timeOrigin console.log navigator.userAgent addEventListener`
+  `AbortController AbortSignal.abort AbortSignal.any AbortSignal.timeout Blob Body ByteLengthQueuingStrategy Cache CacheStorage CloseEvent Cloudflare
+  Cloudflare.compatibilityFlags CompressionStream CountQueuingStrategy Crypto CryptoKey CustomEvent DOMException DecompressionStream ErrorEvent Event
+  EventSource EventSource.from EventTarget ExtendableEvent FetchEvent File FinalizationRegistry FixedLengthStream FormData HTMLRewriter Headers
+  IdentityTransformStream MessageChannel MessageEvent MessagePort Navigator Performance PerformanceEntry PerformanceMark PerformanceMeasure
+  PerformanceObserver PerformanceObserverEntryList PerformanceResourceTiming PromiseRejectionEvent ReadableByteStreamController ReadableStream
+  ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader Request Response Response.json
+  Response.redirect Response.error ScheduledEvent ServiceWorkerGlobalScope SubtleCrypto TailEvent TextDecoder TextDecoderStream TextEncoder
+  TextEncoderStream TraceEvent TransformStream TransformStreamDefaultController URL URL.canParse URL.parse URLPattern URLSearchParams WeakRef WebAssembly
+  WebSocket WebSocketPair WebSocketRequestResponsePair WorkerGlobalScope WritableStream WritableStreamDefaultController WritableStreamDefaultWriter
+  addEventListener atob btoa caches.default caches.open clearInterval clearTimeout console.assert console.clear console.count console.countReset
+  console.debug console.dir console.dirxml console.error console.group console.groupCollapsed console.groupEnd console.info console.log console.table
+  console.time console.timeEnd console.timeLog console.timeStamp console.trace console.warn crypto.DigestStream crypto.getRandomValues crypto.randomUUID
+  crypto.subtle.decrypt crypto.subtle.deriveBits crypto.subtle.deriveKey crypto.subtle.digest crypto.subtle.encrypt crypto.subtle.exportKey
+  crypto.subtle.generateKey crypto.subtle.importKey crypto.subtle.sign crypto.subtle.timingSafeEqual crypto.subtle.unwrapKey crypto.subtle.verify
+  crypto.subtle.wrapKey dispatchEvent fetch navigator.hardwareConcurrency navigator.sendBeacon navigator.userAgent origin
+  performance.getEntries performance.mark performance.measure performance.now performance.timeOrigin queueMicrotask removeEventListener reportError
+  scheduler.wait self setInterval setTimeout structuredClone`
     .split(/\s+/)
     .filter(name => name !== '');
 
-test('a function finds every name of the platform', async t => {
+/** The names that functions do not have, each with its reason. */
+const MISSING: Readonly<Record<string, string>> = {
+  Body: 'not in the standard, where Request and Response have the members themselves',
+  FinalizationRegistry: 'its callbacks would run outside of events',
+  PerformanceResourceTiming: 'requests make no performance entries',
+  ServiceWorkerGlobalScope: 'the global object has no class of its own',
+  TailEvent: 'tails are handlers of modules',
+  TraceEvent: 'tails are handlers of modules',
+  WebAssembly: 'it compiles code',
+  WorkerGlobalScope: 'the global object has no class of its own',
+};
+
+test('a function finds every name of the platform but those of a list', async t => {
   const find = `return ${JSON.stringify(PLATFORM)}.filter(path => path.split('.').reduce((object, name) => object?.[name], globalThis) === undefined);`;
-  t.deepEqual(await inGuest(t, find), []);
+  const missing = await inGuest(t, find);
+  t.deepEqual(missing, Object.keys(MISSING));
 });
 
 test('interfaces are not enumerable properties of globalThis, operations are', t => {

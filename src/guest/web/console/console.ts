@@ -200,6 +200,8 @@ const methods = {
   groupEnd(): void {
     if (groupDepth > 0) groupDepth--;
   },
+  /** A mark on the time line of an inspector, which no function has. */
+  timeStamp: (): void => {},
   time(label: unknown = undefined): void {
     const name = labelOf(label);
     if (mapGet(timers, name) !== undefined) {

@@ -39,6 +39,7 @@ import {
 import { pairsOf, parseQuery, serializeQuery } from '../url/url-search-params.ts';
 import { createBoundary } from './boundary.ts';
 import { FormData, formEntries, isFormData } from './form-data.ts';
+import { streamOfIterable } from './iterable-body.ts';
 import { extractMimeType, serializeMimeType } from './mime.ts';
 import { parseMultipart, serializeForm } from './multipart.ts';
 
@@ -94,6 +95,13 @@ export interface ExtractedBody {
   readonly type: string | null;
 }
 
+let areIterablesBodies = false;
+
+/** By the flag `fetch_iterable_type_support`: the standard makes a string of them. */
+export function takeIterables(): void {
+  areIterablesBodies = true;
+}
+
 /** @see https://fetch.spec.whatwg.org/#concept-bodyinit-extract */
 export function extractBody(init: unknown): ExtractedBody {
   if (typeof init === 'string') return { body: new Body(toUSVString(init)), type: 'text/plain;charset=UTF-8' };
@@ -108,6 +116,10 @@ export function extractBody(init: unknown): ExtractedBody {
     if (isFormData(init)) {
       const blob = serializeForm(init, createBoundary());
       return { body: new Body(blob), type: blobType(blob) };
+    }
+    if (areIterablesBodies) {
+      const stream = streamOfIterable(init);
+      if (stream !== undefined) return { body: bodyOfStream(stream), type: null };
     }
     if (init instanceof PromiseCtor) warnOfPromise();
   }

@@ -27,6 +27,7 @@ import { requireHandler } from '../../scope.ts';
 import { protocolOf } from '../../websockets/connect.ts';
 import { fetchedSocket, handedSocket } from '../../websockets/upgrade.ts';
 import { defineValue, requireArguments } from '../base/idl.ts';
+import { warn } from '../console/warn.ts';
 import { addAbortAlgorithm, removeAbortAlgorithm } from '../scheduling/abort.ts';
 import { cancel } from '../streams/streams.ts';
 import { Body, bodyLength, isUnusable, readBytes } from './body.ts';
@@ -56,10 +57,42 @@ export function fetch(input: unknown, init: unknown = undefined): Promise<Respon
     requireArguments(arguments.length, 1, 'fetch');
     requireHandler('fetch()');
     // 2: what the Request constructor refuses, fetch rejects with.
-    return send(buildRequest(input, init));
+    const request = buildRequest(input, init);
+    if (request.cf !== undefined && request.cfText === undefined) warnOfCf(request.cf);
+    return send(request);
   } catch (error) {
     return promiseReject(error);
   }
+}
+
+/** Options of the hosted platform's network, by which fetch() would do something else there. */
+const CF_OPTIONS = [
+  'cacheEverything',
+  'cacheKey',
+  'cacheTags',
+  'cacheTtl',
+  'cacheTtlByStatus',
+  'image',
+  'minify',
+  'mirage',
+  'polish',
+  'resolveOverride',
+  'scrapeShield',
+];
+
+let hasWarnedOfCf = false;
+
+/** Once for each isolate. */
+function warnOfCf(cf: object): void {
+  if (hasWarnedOfCf) return;
+  let names = '';
+  for (let at = 0; at < CF_OPTIONS.length; at++) {
+    const name = CF_OPTIONS[at] ?? '';
+    if (hasOwn(cf, name)) names += names === '' ? name : `, ${name}`;
+  }
+  if (names === '') return;
+  hasWarnedOfCf = true;
+  warn(`fetch(): these members of the option cf have no effect here: ${names}`);
 }
 
 /** fetch() of a service binding, which answers for every URL. `failureOf` finds what the function has thrown in the head of the reply. */

@@ -5,6 +5,7 @@ import { stringToUpperCase, TypeErrorCtor } from '../../primordials.ts';
 import { DOMException } from '../base/dom-exception.ts';
 import {
   defineInterface,
+  isObject,
   quoted,
   requireArguments,
   toByteString,
@@ -22,7 +23,7 @@ import {
 import { parseUrl } from '../url/url-parse.ts';
 import { type Body, type BodyHolder, cloneBody, extractBody, isUnusable, takeBody } from './body.ts';
 import { defineBody } from './body-mixin.ts';
-import { clientOf, type RequestClient } from './client.ts';
+import { cfOf, clientOf, type RequestClient } from './client.ts';
 import { appendPair, getValue, type HeaderPairs, hasName, isToken, parsePairs } from './header-list.ts';
 import { createHeaders, fillHeaders, type Headers } from './headers.ts';
 import { DEFAULT_EXTRAS, type RequestExtras, readExtras } from './request-extras.ts';
@@ -45,6 +46,9 @@ export class RequestState implements BodyHolder {
   /** Headers as they came from the client, which say whose request it is. */
   clientText = '';
   client: RequestClient | undefined = undefined;
+  /** JSON of the application's facts about the request of an event, '' for none; undefined for all other requests. */
+  cfText: string | undefined = undefined;
+  cf: object | undefined = undefined;
   pairs: HeaderPairs | undefined = undefined;
   headers: Headers | undefined = undefined;
   signal: AbortSignal | undefined = undefined;
@@ -144,6 +148,13 @@ export class Request {
     return state.client;
   }
 
+  /** Not of the standard: facts about the connection of a request that came in, and whatever the constructor was given. */
+  get cf(): object | undefined {
+    const state = this.#state;
+    if (state.cf === undefined && state.cfText !== undefined) state.cf = cfOf(state.clientText, state.cfText);
+    return state.cf;
+  }
+
   get destination(): string {
     this.#state; // a receiver that is no Request throws
     return '';
@@ -229,6 +240,8 @@ function copyState(from: RequestState): RequestState {
   state.redirect = from.redirect;
   state.extras = from.extras;
   state.clientText = from.clientText;
+  state.cfText = from.cfText;
+  state.cf = from.cf;
   if (from.pairs === undefined) state.headText = from.headText;
   else {
     const pairs: HeaderPairs = [];
@@ -250,10 +263,15 @@ export function buildRequest(input: unknown, initValue: unknown): RequestState {
     return state;
   }
   // The members in the order in which WebIDL reads them: by name.
-  const { body, cache, credentials, duplex, headers, integrity, keepalive, method, mode } = init;
+  const { body, cache, cf, credentials, duplex, headers, integrity, keepalive, method, mode } = init;
   const { priority, redirect, referrer, referrerPolicy, signal, window } = init;
   const bodyInit = body === undefined || body === null ? undefined : body;
   state.extras = readExtras(state.extras, { cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy });
+  if (cf !== undefined && cf !== null) {
+    if (!isObject(cf)) throw new TypeErrorCtor('Request constructor: cf is not an object');
+    state.cf = cf;
+    state.cfText = undefined;
+  }
   if (duplex !== undefined) toEnum(duplex, ['half'], 'Request constructor: duplex');
   if (priority !== undefined) toEnum(priority, PRIORITIES, 'Request constructor: priority');
   if (window !== undefined && window !== null) throw new TypeErrorCtor('Request constructor: window must be null');
@@ -300,6 +318,17 @@ function parseRequestUrl(input: string): string {
   return url.href;
 }
 
+let areMethodsUpper = false;
+
+/** By the flag `upper_case_all_http_methods`: the standard keeps `patch` and other methods as they are written. */
+export function upperCaseMethods(): void {
+  areMethodsUpper = true;
+}
+
+function refuse(method: string): never {
+  throw new TypeErrorCtor(`Request constructor: the method ${method} is forbidden`);
+}
+
 /** @see https://fetch.spec.whatwg.org/#concept-method-normalize */
 function normalizeMethod(method: string): string {
   switch (method) {
@@ -314,6 +343,7 @@ function normalizeMethod(method: string): string {
   }
   if (!isToken(method)) throw new TypeErrorCtor(`Request constructor: ${quoted(method)} is not a method`);
   const upper = stringToUpperCase(method);
+  if (areMethodsUpper) return upper === 'CONNECT' || upper === 'TRACE' || upper === 'TRACK' ? refuse(upper) : upper;
   switch (upper) {
     case 'GET':
     case 'POST':
@@ -325,7 +355,7 @@ function normalizeMethod(method: string): string {
     case 'CONNECT':
     case 'TRACE':
     case 'TRACK':
-      throw new TypeErrorCtor(`Request constructor: the method ${upper} is forbidden`);
+      return refuse(upper);
     default:
       return method;
   }

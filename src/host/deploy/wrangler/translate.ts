@@ -1,5 +1,6 @@
 /** The options of load() that a checked file of the hosted platform asks for. */
-import { COMPATIBILITY_FLAGS } from '../../../bindings/compatibility-flags.js';
+import { ALWAYS_ON } from '../../../bindings/always-on-flags.js';
+import { COMPATIBILITY_FLAGS, flagsOfDateThere, NEVER_ON } from '../../../bindings/compatibility-flags.js';
 import { consumerOf, type QueueConsumerOptions } from '../../../config-schema/consumer-shapes.js';
 import type { LimitOverrides } from '../../../quotas/resolve-limits.js';
 import type { KeyPath } from '../../../quotas/schema/complaint.js';
@@ -21,7 +22,7 @@ export interface Translation {
 }
 
 const CRON_FLAG = 'cron_weekdays_start_at_1';
-const KNOWN_FLAGS: ReadonlySet<string> = new Set(COMPATIBILITY_FLAGS);
+const KNOWN_FLAGS: ReadonlySet<string> = new Set<string>([...COMPATIBILITY_FLAGS, ...ALWAYS_ON]);
 
 /** The part of the translation that concerns one file. */
 export class Translator {
@@ -185,9 +186,12 @@ export class Translator {
 
   #flags(hasCrons: boolean): string[] {
     const given = this.#table.compatibility_flags ?? [];
-    const unknown = given.filter(flag => !KNOWN_FLAGS.has(flag));
+    const never = given.filter(flag => Object.hasOwn(NEVER_ON, flag));
+    for (const flag of never) this.#notes.push(`the compatibility flag ${flag} does not hold here: ${NEVER_ON[flag]}`);
+    const unknown = given.filter(flag => !KNOWN_FLAGS.has(flag) && !never.includes(flag));
     if (unknown.length > 0) this.#notes.push(`compatibility flags without an effect here: ${unknown.join(', ')}`);
-    const known = given.filter(flag => KNOWN_FLAGS.has(flag));
+    const named = given.filter(flag => KNOWN_FLAGS.has(flag));
+    const known = [...named, ...flagsOfDateThere(this.#table.compatibility_date ?? '', named)];
     return hasCrons && !known.includes(CRON_FLAG) ? [...known, CRON_FLAG] : known;
   }
 

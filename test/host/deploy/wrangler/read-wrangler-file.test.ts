@@ -90,7 +90,7 @@ const GALLERY = {
 const GALLERY_OPTIONS = {
   name: 'gallery',
   compatibilityDate: '2024-09-23',
-  compatibilityFlags: ['cron_weekdays_start_at_1'],
+  compatibilityFlags: ['global_navigator', 'cron_weekdays_start_at_1'],
   routes: [
     { pattern: 'shop.example.com/*', customDomain: true },
     { pattern: 'example.com/api/*', zone: 'example.com' },
