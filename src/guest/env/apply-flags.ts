@@ -1,10 +1,10 @@
 /** Applies the compatibility flags of a function to its realm, before its code is evaluated. */
 
-import { setCompatibilityFlags } from '../globals/platform-names.ts';
 import { arrayIndexOf } from '../primordials.ts';
 import { takeIterables } from '../web/fetch/body.ts';
 import { upperCaseMethods } from '../web/fetch/request.ts';
 import { hideLanguage, setHostedUserAgent } from '../web/navigator.ts';
+import { setCompatibilityFlags } from '../web/platform-names.ts';
 import { setDefaultBinaryType } from '../websockets/web-socket.ts';
 import { hideImportableEnv } from './env.ts';
 

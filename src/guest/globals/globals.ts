@@ -26,13 +26,13 @@ import { Navigator, navigator } from '../web/navigator.ts';
 import { Performance, performance } from '../web/performance/performance.ts';
 import { PerformanceEntry, PerformanceMark, PerformanceMeasure } from '../web/performance/performance-entry.ts';
 import { PerformanceObserver, PerformanceObserverEntryList } from '../web/performance/performance-observer.ts';
+import { Cloudflare, HTMLRewriter } from '../web/platform-names.ts';
 import { queueMicrotask } from '../web/scheduling/microtask.ts';
 import { Scheduler, scheduler } from '../web/scheduling/scheduler.ts';
 import { clearInterval, clearTimeout, setInterval, setTimeout } from '../web/scheduling/timers.ts';
 import { URL } from '../web/url/url.ts';
 import { URLPattern } from '../web/url/url-pattern.ts';
 import { URLSearchParams } from '../web/url/url-search-params.ts';
-import { Cloudflare, HTMLRewriter } from './platform-names.ts';
 
 const { addEventListener, dispatchEvent, removeEventListener } = EventTarget.prototype;
 

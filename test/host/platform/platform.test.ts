@@ -1,4 +1,7 @@
 /** What functions that were written for the hosted platform find: its modules, its global names, and facts about requests. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test from 'ava';
 import { ISOLATIONS, newHost, nextLog, sharedHost, textOf } from '../new-host.js';
 
@@ -86,14 +89,28 @@ test('cf of a request that a function makes is an object, and options of the pla
 });
 
 test('navigator.sendBeacon() sends a POST for which the event stays open', async t => {
-  const fn = await shared.load(`
-    let sent = [];
-    export default { async fetch(request) {
-      if (request.method === 'POST') { sent.push(await request.text()); return new Response(''); }
-      if (request.url.endsWith('/bad')) try { navigator.sendBeacon('no url'); } catch (error) { return new Response(error.name); }
-      return Response.json([navigator.sendBeacon('data:,x', 'a'), navigator.sendBeacon('data:,x')]);
-    } }`);
-  t.is(await textOf(fn.fetch('http://x/')), '[true,true]');
+  const server = createServer();
+  const received = new Promise<string>(resolve => {
+    server.on('request', async (request, response) => {
+      let text = '';
+      for await (const chunk of request) text += String(chunk);
+      response.end();
+      resolve(`${request.method} ${request.headers['content-type']} ${text}`);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const host = newHost(t, { egress: { allow: ['127.0.0.0/8'] } });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const fn = await host.load(
+    inFetch(`
+      let refused;
+      try { navigator.sendBeacon(); } catch (error) { refused = error.name; }
+      return Response.json([navigator.sendBeacon('${url}', 'seen'), refused]);`),
+  );
+  t.is(await textOf(fn.fetch('http://x/')), '[true,"TypeError"]');
+  t.is(await received, 'POST text/plain;charset=UTF-8 seen');
 });
 
 test('bodies are made of iterables of bytes and strings, and an array is a string as in the standard', async t => {

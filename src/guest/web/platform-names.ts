@@ -1,8 +1,8 @@
 /** Global names of the hosted platform that no other runtime has. */
 import { ALWAYS_ON } from '../../bindings/always-on-flags.ts';
 import { defineProperty, objectCreate, objectFreeze } from '../primordials.ts';
-import { defineInterface, defineOwn, defineValue } from '../web/base/idl.ts';
-import { notSupported } from '../web/base/not-supported.ts';
+import { defineInterface, defineOwn, defineValue } from './base/idl.ts';
+import { notSupported } from './base/not-supported.ts';
 
 let flags: readonly string[] = [];
 
