@@ -106,20 +106,21 @@ export const SWITCHES = [
     off: 'no_nodejs_compat',
     from: NODE_FROM,
     isOfNode: true,
-    effect: 'Functions can import Node\'s modules',
+    effect: "Functions can import Node's modules",
   },
   {
     flag: 'nodejs_compat_v2',
     from: NODE_V2_FROM,
     isOfNode: true,
-    effect: 'With Node\'s modules, `Buffer` and `process` are global names. The flag implies `nodejs_compat`, its date does not',
+    effect:
+      "With Node's modules, `Buffer` and `process` are global names. The flag implies `nodejs_compat`, its date does not",
   },
   {
     flag: 'nodejs_compat_populate_process_env',
     off: 'nodejs_compat_do_not_populate_process_env',
     from: NODE_ENV_FROM,
     isOfNode: true,
-    effect: 'With Node\'s modules, `process.env` has the variables and secrets, and is not empty',
+    effect: "With Node's modules, `process.env` has the variables and secrets, and is not empty",
   },
 ] as const satisfies readonly Switch[];
 
@@ -161,7 +162,11 @@ export function flagsInForce(date: string, named: readonly string[]): readonly C
 }
 
 /** Whether the behaviour holds for a function. */
-export function isInForce(flag: NameOf<Exclude<Row, { readonly isOfNode: true }>>, date: string, named: readonly string[]): boolean {
+export function isInForce(
+  flag: NameOf<Exclude<Row, { readonly isOfNode: true }>>,
+  date: string,
+  named: readonly string[],
+): boolean {
   return SWITCHES.some(row => row.flag === flag && isOn(row, date, named));
 }
 
