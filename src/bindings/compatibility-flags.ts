@@ -122,6 +122,13 @@ export const SWITCHES = [
     isOfNode: true,
     effect: "With Node's modules, `process.env` has the variables and secrets, and is not empty",
   },
+  {
+    flag: 'enable_nodejs_global_timers',
+    off: 'no_nodejs_global_timers',
+    from: NODE_TIMERS_FROM,
+    isOfNode: true,
+    effect: "With Node's modules, `setTimeout()` and `setInterval()` return objects with `unref()` and `refresh()`",
+  },
 ] as const satisfies readonly Switch[];
 
 type Row = (typeof SWITCHES)[number];

@@ -36,6 +36,25 @@ test('a flag holds from its date on, by its name before, and never with the one 
   t.is(contradiction(COMPATIBILITY_FLAGS.filter(flag => !SWITCHES.some(row => row.flag === flag))), undefined);
 });
 
+test('flags of modules of Node hold with nodejs_compat alone, by its name or its date', t => {
+  const rows = SWITCHES.filter(row => 'isOfNode' in row);
+  const names = rows.map(row => row.flag);
+  const ofNode = (date: string, named: readonly string[]): readonly string[] =>
+    flagsInForce(date, named).filter(flag => names.some(name => name === flag));
+  t.deepEqual(ofNode('2026-08-04', []), names);
+  t.deepEqual(ofNode('2026-08-03', []), []);
+  t.deepEqual(ofNode('2026-08-04', ['no_nodejs_compat']), []);
+  t.deepEqual(ofNode('2021-01-01', ['nodejs_compat']), ['nodejs_compat']);
+  t.deepEqual(ofNode('2021-01-01', ['nodejs_compat_v2']), ['nodejs_compat', 'nodejs_compat_v2']);
+  for (const row of rows) {
+    if (!('off' in row)) continue;
+    t.false(ofNode('2026-08-04', [row.off]).includes(row.flag), row.off);
+    t.true(ofNode(row.from, ['nodejs_compat']).includes(row.flag), row.flag);
+    t.is(ofNode(dayBefore(row.from), ['nodejs_compat']).includes(row.flag), row.flag === 'nodejs_compat');
+    t.true(ofNode('2021-01-01', ['nodejs_compat', row.flag]).includes(row.flag), row.flag);
+  }
+});
+
 test('no name stands in the table twice', t => {
   const names = [...COMPATIBILITY_FLAGS, ...ALWAYS_ON, ...Object.keys(NEVER_ON)];
   t.deepEqual([...new Set(names)].length, names.length);
