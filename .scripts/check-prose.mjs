@@ -34,6 +34,7 @@ const DOCUMENTS = [
     'kv',
     'limits',
     'management',
+    'node',
     'object-storage',
     'objects',
     'observability',

@@ -59,3 +59,73 @@ test('no error that is made at the edge of the stack is of the host realm', t =>
   );
   t.deepEqual([...leaks], []);
 });
+
+/** The modules of Node, what their functions and classes answer or throw, and what is on the prototypes of these classes. */
+const NODE_SAMPLES = `(() => {
+  const samples = [];
+  const make = code => {
+    try {
+      const sample = code();
+      if (sample instanceof Promise) sample.then(() => {}, () => {});
+      samples.push(sample);
+    } catch (error) { samples.push(error); }
+  };
+  const inputs = [[], ['a', 'b'], [new Uint8Array(4)], [{}, []], [() => {}], [1, 2, 3], [Symbol()]];
+  const quiet = () => {};
+  for (const name of [...require('module').builtinModules, 'node:sqlite', 'node:test']) {
+    const module = require(name);
+    samples.push(module);
+    for (const key of Object.getOwnPropertyNames(module)) {
+      let value;
+      make(() => (value = module[key]));
+      if (typeof value !== 'function') continue;
+      for (const input of inputs) {
+        make(() => module[key](...input));
+        make(() => module[key](...input, quiet));
+        make(() => new value(...input));
+      }
+      const { prototype } = value;
+      if (typeof prototype !== 'object' || prototype === null) continue;
+      for (const member of Reflect.ownKeys(prototype)) {
+        if (member === 'constructor') continue;
+        let method;
+        make(() => (method = prototype[member]));
+        if (typeof method === 'function') make(() => prototype[member]());
+      }
+    }
+  }
+  const { createHash, createHmac, createSecretKey, randomBytes, generateKeyPairSync, createECDH } = require('crypto');
+  make(() => createHash('sha256').update('a').digest());
+  make(() => createHmac('sha256', 'key').update('a').digest('hex'));
+  make(() => createSecretKey(randomBytes(16)).export({ format: 'jwk' }));
+  make(() => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }));
+  make(() => createECDH('prime256v1').generateKeys());
+  make(() => require('zlib').gunzipSync(require('zlib').gzipSync('text')));
+  make(() => require('zlib').gunzipSync('no gzip'));
+  make(() => new (require('async_hooks').AsyncLocalStorage)().run({}, () => process.nextTick(() => {})));
+  make(() => Buffer.from('text').toString('base64'));
+  make(() => process.memoryUsage());
+  make(() => process.stdout);
+  return samples;
+})()`;
+
+test("everything that Node's modules reach is of the function's realm", async t => {
+  const realm = new TestRealm();
+  realm.installNode();
+  const { objects, paths, leaks } = scan(realm, NODE_SAMPLES);
+  t.deepEqual([...leaks], []);
+  t.true(objects.length > 5000, `only ${objects.length} objects were found`);
+  const own = new Set<unknown>([
+    Object.prototype,
+    Function.prototype,
+    Error.prototype,
+    Array.prototype,
+    Buffer.prototype,
+  ]);
+  const found = objects.flatMap((object, index) => {
+    if ((typeof object !== 'object' && typeof object !== 'function') || object === null) return [];
+    const prototype: unknown = Reflect.getPrototypeOf(object);
+    return own.has(object) || own.has(prototype) || object === realm.hostCall ? [paths[index]] : [];
+  });
+  t.deepEqual(found, []);
+});

@@ -2,8 +2,10 @@
 import vm from 'node:vm';
 import { createHostCall, type HostCall } from '../../src/isolate/bridge.js';
 import { HeldWork } from '../../src/isolate/held-work.js';
+import { NodeModules } from '../../src/isolate/imports/node-bundle.js';
 import { OpError } from '../../src/isolate/ops/arguments.js';
 import { basicOps } from '../../src/isolate/ops/basics.js';
+import { processOps } from '../../src/isolate/ops/node/process.js';
 import type { OpContext } from '../../src/isolate/ops/op-set.js';
 import { platformOps } from '../../src/isolate/ops/platform.js';
 import { Ev } from '../../src/isolate/ops/table.js';
@@ -52,8 +54,27 @@ export class TestRealm {
       log: (level, text) => this.#log(level, text),
       takeBytes: () => this.#left,
     });
-    this.hostCall = createHostCall([basics, this.timers.ops(context, new HeldWork()), ...platformOps(context)]);
+    const ticks = {
+      isInTurn: true,
+      set hasTicks(_: boolean) {
+        queueMicrotask(() => enter(Ev.Ticks, 1));
+      },
+    };
+    const enter = this.enter.bind(this);
+    this.hostCall = createHostCall([
+      basics,
+      this.timers.ops(context, new HeldWork()),
+      processOps(() => ticks),
+      ...platformOps(context),
+    ]);
     this.realm = createRealm(this.hostCall);
+  }
+
+  /** The function of the realm has Node's modules and their global names. */
+  installNode(): void {
+    const flags = ['nodejs_compat', 'nodejs_compat_v2', 'nodejs_compat_populate_process_env'];
+    this.enter(Ev.Setup, JSON.stringify({ name: 'node', env: { A: 'a' }, bindings: [], flags }));
+    new NodeModules(this.realm).install();
   }
 
   /** Ends the invocation, and its timers with it. */
