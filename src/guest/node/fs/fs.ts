@@ -5,9 +5,9 @@
 import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { Buffer } from '../buffer/buffer.ts';
 import { type AnyFunction, checkFunction } from '../errors.ts';
+import { requireNode } from '../options.ts';
 import { Dir, opendirSync } from './dir.ts';
 import { callable, type FileFunction, fileFunctions } from './functions.ts';
-import promises from './promises.ts';
 import { Dirent, Stats } from './stats.ts';
 import { createReadStream, createWriteStream, ReadStream, WriteStream } from './streams.ts';
 import { isFailure } from './system-errors.ts';
@@ -72,7 +72,6 @@ function withBuffer(args: readonly unknown[]): unknown[] {
 }
 
 const fs: { [name: string]: unknown } = {
-  promises,
   createReadStream,
   createWriteStream,
   opendirSync,
@@ -94,6 +93,12 @@ for (const name of Object.keys(fileFunctions) as FileFunction[]) {
   fs[name] = call;
 }
 fs.opendir = withCallback('readdir', opendirSync);
+// It also has the names that are not supported.
+Object.defineProperty(fs, 'promises', {
+  get: () => requireNode('fs/promises'),
+  enumerable: true,
+  configurable: true,
+});
 Object.assign(fs.realpath as object, { native: fs.realpath }); // functions above
 Object.assign(fs.realpathSync as object, { native: fs.realpathSync });
 

@@ -4,7 +4,7 @@ import { Buffer } from '../buffer/buffer.ts';
 import { codeError } from '../errors.ts';
 import { type DirectoryEntry, newDirectory, newLink, type TreeEntry } from './entries.ts';
 import { type FileOptions, toFlag, toMode, toOptions, toText } from './options.ts';
-import { type Found, find, toPath, walk, writableParent } from './paths.ts';
+import { type Found, find, MAX_PATH, toPath, walk, writableParent } from './paths.ts';
 import { currentSpace, type FileSpace } from './space.ts';
 import { Dirent } from './stats.ts';
 import { systemError } from './system-errors.ts';
@@ -214,6 +214,8 @@ function symlink(target: unknown, path: unknown, type?: unknown): void {
   if (type !== undefined && type !== null) toText(type, 'type');
   const goal = toPath(target, 'target');
   const text = toPath(path);
+  if (goal === '') throw systemError('ENOENT', 'symlink', goal, text);
+  if (goal.length > MAX_PATH) throw systemError('ENAMETOOLONG', 'symlink', goal, text);
   const space = currentSpace();
   const found = walk(space, text, false, 'symlink');
   if (found.entry !== undefined) throw systemError('EEXIST', 'symlink', goal, text);

@@ -7,7 +7,7 @@ import type { FileSpace } from './space.ts';
 import { systemError } from './system-errors.ts';
 
 const WORKING_DIRECTORY = '/bundle/';
-const MAX_PATH = 4096;
+export const MAX_PATH = 4096;
 const MAX_NAME = 255;
 const MAX_LINKS = 40;
 

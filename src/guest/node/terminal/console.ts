@@ -113,8 +113,8 @@ class Console {
   assert(condition: unknown, ...args: unknown[]): void {
     if (condition) return;
     const [first, ...rest] = args;
-    // The text of the first, as in Node, so that it can be a format.
-    this.warn(args.length === 0 ? 'Assertion failed' : `Assertion failed: ${String(first)}`, ...rest);
+    if (typeof first === 'string') this.warn(`Assertion failed: ${first}`, ...rest);
+    else this.warn('Assertion failed', ...args);
   }
 
   count(label: unknown = 'default'): void {
