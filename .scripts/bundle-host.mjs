@@ -3,7 +3,7 @@
 // backend process, whose start all of its applications wait for when it was lost, 0.2 s (Node 20.20). One build for the three, so that each class is there
 // once in a process.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { dirname, relative, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { licensesOf } from './licenses.mjs';
 
@@ -23,6 +23,22 @@ const ownPlace = {
         loader: 'js',
       };
     });
+  },
+};
+
+// See real-timers.mjs.
+const REAL_TIMERS = resolve('.scripts/real-timers.mjs');
+const realTimers = {
+  name: 'real-timers',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:timers\/promises$/ }, ({ path, importer }) =>
+      importer === REAL_TIMERS ? { path, external: true } : { path, namespace: 'real-timers' },
+    );
+    onLoad({ filter: /.*/, namespace: 'real-timers' }, () => ({
+      contents: `import { timersPromises } from ${JSON.stringify(REAL_TIMERS)};
+        export const { setTimeout, setImmediate } = timersPromises;`,
+      resolveDir: '.',
+    }));
   },
 };
 
@@ -68,6 +84,8 @@ const { metafile } = await build({
   banner: {
     js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',
   },
-  plugins: [ownPlace],
+  inject: [REAL_TIMERS],
+  define: { 'process.nextTick': 'nextTick' },
+  plugins: [ownPlace, realTimers],
 });
 writeFileSync(`${OUT}/LICENSES.txt`, licensesOf([metafile], '.'));

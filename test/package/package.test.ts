@@ -278,7 +278,13 @@ test('functions are tested by jest, as modules, with the installed package', asy
   const cwd = join(frameworks(), 'jest');
   const jest = [join(ROOT, 'node_modules/jest/bin/jest.js'), '--rootDir', cwd, '--config', '{"transform":{}}'];
   const { stderr } = await run(process.execPath, ['--experimental-vm-modules', ...jest], { cwd, timeout: 100_000 });
-  t.regex(stderr, /Tests: +2 passed, 2 total/);
+  t.regex(stderr, /Tests: +3 passed, 3 total/);
+});
+
+test('functions are tested by node:test with the installed package', async t => {
+  t.timeout(120_000);
+  const { stdout } = await run(process.execPath, ['--test', 'node-test.mjs'], { cwd: frameworks(), timeout: 100_000 });
+  t.regex(stdout, /^# pass 1$/m);
 });
 
 test('functions are tested by vitest with the installed package', async t => {
@@ -294,7 +300,7 @@ test('functions are tested by vitest with the installed package', async t => {
     'native',
   ];
   const { stdout } = await run(process.execPath, args, { cwd, timeout: 100_000 });
-  t.regex(stdout, /Tests +2 passed/);
+  t.regex(stdout, /Tests +3 passed/);
 });
 
 /** The programs within the project, which has the tarball; other packages are links. */

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { EdgeError, EdgeHost } from 'edgehost';
 
 let host;
@@ -28,4 +29,25 @@ test('a function that throws rejects with its error', async () => {
   expect(error).toBeInstanceOf(EdgeError);
   expect(error.code).toBe('EDGE_HANDLER_THREW');
   expect(error.cause.message).toBe('too far');
+});
+
+test('the host works while timers are faked', async () => {
+  jest.useFakeTimers({ now: 0 });
+  try {
+    const faked = new EdgeHost({ storage: ':memory:' });
+    const fn = await faked.load(
+      `export default {
+        async fetch(request, env) {
+          await env.KV.put('key', 'kept', { expirationTtl: 60 });
+          await new Promise(resolve => setTimeout(resolve, 5));
+          return new Response(await env.KV.get('key'));
+        },
+      };`,
+      { kv: { KV: 'names' } },
+    );
+    expect(await (await fn.fetch('https://plugin/')).text()).toBe('kept');
+    await faked.close();
+  } finally {
+    jest.useRealTimers();
+  }
 });

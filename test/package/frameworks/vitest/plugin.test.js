@@ -1,5 +1,5 @@
 import { EdgeError, EdgeHost } from 'edgehost';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 let host;
 beforeAll(() => {
@@ -29,4 +29,38 @@ test('a function that throws rejects with its error', async () => {
   expect(error).toBeInstanceOf(EdgeError);
   expect(error.code).toBe('EDGE_HANDLER_THREW');
   expect(error.cause.message).toBe('too far');
+});
+
+/** Everything that vitest can fake in its processes. */
+const FAKED = [
+  'setTimeout',
+  'clearTimeout',
+  'setInterval',
+  'clearInterval',
+  'setImmediate',
+  'clearImmediate',
+  'queueMicrotask',
+  'performance',
+  'Date',
+];
+
+test('the host works while timers are faked', async () => {
+  vi.useFakeTimers({ now: 0, toFake: FAKED });
+  try {
+    const faked = new EdgeHost({ storage: ':memory:' });
+    const fn = await faked.load(
+      `export default {
+        async fetch(request, env) {
+          await env.KV.put('key', 'kept', { expirationTtl: 60 });
+          await new Promise(resolve => setTimeout(resolve, 5));
+          return new Response(await env.KV.get('key'));
+        },
+      };`,
+      { kv: { KV: 'names' } },
+    );
+    expect(await (await fn.fetch('https://plugin/')).text()).toBe('kept');
+    await faked.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });
