@@ -1,4 +1,4 @@
-// Bundles what an application, the command line and the backend process begin with into dist/src/bundle: index.js, cli.js and backend.js, with what they
+// Bundles what an application, the command line and the backend process begin with into dist/src/bundle: main.js, cli.js and backend.js, with what they
 // share, and what is loaded later, in files beside them. As 600 modules one by one the package costs an application 0.4 s of CPU at its start, and the
 // backend process, whose start all of its applications wait for when it was lost, 0.2 s (Node 20.20). One build for the three, so that each class is there
 // once in a process.
@@ -18,7 +18,7 @@ const ownPlace = {
       if (!text.includes('import.meta.url')) return undefined;
       const place = JSON.stringify(relative(OUT, path).replaceAll('\\', '/'));
       return {
-        contents: text.replaceAll('import.meta.url', `new URL(${place}, import.meta.url).href`),
+        contents: text.replaceAll('import.meta.url', `ownPlace(${place})`),
         resolveDir: dirname(path),
         loader: 'js',
       };
@@ -45,7 +45,7 @@ const realTimers = {
 rmSync(OUT, { recursive: true, force: true });
 const { metafile } = await build({
   entryPoints: {
-    index: 'dist/src/index.js',
+    main: 'dist/src/index.js',
     ai: 'dist/src/ai.js',
     cli: 'dist/src/cli/main.js',
     backend: 'dist/src/pool/backend-main.js',
@@ -84,8 +84,10 @@ const { metafile } = await build({
   banner: {
     js: 'import{createRequire as __createRequire}from"node:module";const require=__createRequire(import.meta.url);',
   },
-  inject: [REAL_TIMERS],
+  inject: [REAL_TIMERS, resolve('.scripts/own-place.mjs')],
   define: { 'process.nextTick': 'nextTick' },
   plugins: [ownPlace, realTimers],
 });
+// Two modules, since an import stands before all else of a module: what is missing is told before anything fails for it.
+writeFileSync(`${OUT}/index.js`, "import '../package-files.js';\nexport * from './main.js';\n");
 writeFileSync(`${OUT}/LICENSES.txt`, licensesOf([metafile], '.'));

@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { parse } from 'acorn';
 
 const ROOT = 'dist/src';
-const DECLARATION_ENTRIES = ['index.d.ts', 'index.d.cts', 'ai.d.ts', 'worker.d.ts', 'worker/dom.d.ts'];
+const DECLARATION_ENTRIES = ['index.d.ts', 'index.d.cts', 'ai.d.ts', 'next.d.ts', 'worker.d.ts', 'worker/dom.d.ts'];
 
 const files = readdirSync(ROOT, { recursive: true }).map(name => join(ROOT, name));
 
@@ -29,7 +29,9 @@ function withoutComments(code) {
   let text = '';
   let at = 0;
   for (const { start, end, value } of comments) {
-    if (value.startsWith('# sourceMappingURL=') || code.startsWith('#!', start)) continue;
+    // Bundlers of applications read it.
+    if (value.includes('webpackIgnore') || value.startsWith('# sourceMappingURL=') || code.startsWith('#!', start))
+      continue;
     const lines = value.split('\n').length - 1;
     // What stood on both sides of a comment in the middle of a line must not become one word.
     const space = lines === 0 && code[end] !== '\n' ? ' ' : '';

@@ -410,6 +410,11 @@ export const EDGE_ERRORS = {
     remedy:
       'Install or allow what the message names: [containers](deploying.md#containers). `sandbox: "auto"` runs with the layers that are available.',
   },
+  EDGE_PACKAGE_FILES: {
+    status: 500,
+    text: 'the package was imported without the files that it starts processes from, as in a bundle of the application',
+    remedy: 'Keep the package outside of the bundle: [bundlers](deploying.md#bundlers).',
+  },
   EDGE_OPTION_FAILED: {
     status: 500,
     text: 'a function that the application gave as an option failed',

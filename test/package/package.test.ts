@@ -1,38 +1,25 @@
 /** The package as it would be published: packed, installed into an empty project, used. */
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import anyTest, { type TestFn } from 'ava';
 import { blocksOf, ROOT } from '../docs/markdown.js';
+import { installedProject, type Packed } from './installed-project.js';
 
 const run = promisify(execFile);
 const test = anyTest.serial as TestFn<never>; // no context; one project, made once
-const project = mkdtempSync(join(tmpdir(), 'edgehost-package-'));
+let project = '';
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc');
 const APP_LIB = ['es2023', 'esnext.disposable'];
 const MAX_TARBALL_BYTES = 2000 * 1024;
 
-interface Packed {
-  readonly filename: string;
-  readonly size: number;
-  readonly files: readonly { readonly path: string }[];
-}
 let packed: Packed;
 
 test.before('pack and install', async t => {
   t.timeout(300_000);
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', project];
-  const { stdout } = await run('npm', args, { cwd: ROOT });
-  [packed] = JSON.parse(stdout);
-  writeFileSync(join(project, 'package.json'), '{"name":"app","private":true,"type":"module"}');
-  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${packed.filename}`];
-  await run('npm', install, { cwd: project });
-  // What applications in TypeScript have besides.
-  mkdirSync(join(project, 'node_modules/@types'), { recursive: true });
-  symlinkSync(join(ROOT, 'node_modules/@types/node'), join(project, 'node_modules/@types/node'), 'dir');
+  ({ project, packed } = await installedProject());
 });
 
 test.after.always(() => rmSync(project, { recursive: true, force: true }));
@@ -48,6 +35,8 @@ test('the tarball has what runs and what documents it, and no more', t => {
     'dist/src/bundle/backend.js',
     'dist/src/sqlite/engine/main.js',
     'dist/src/index.cjs',
+    'dist/src/next.js',
+    'dist/src/package-files.js',
     'dist/src/index.d.cts',
     'dist/src/ai.d.ts',
     'dist/src/index.d.ts',
@@ -358,6 +347,8 @@ test('package.json names a home for every export', t => {
     require.types,
     require.default,
     main,
+    exports['./next'].types,
+    exports['./next'].default,
     exports['./worker'].types,
     exports['./worker/dom'].types,
     `./${bin.edgehost}`,

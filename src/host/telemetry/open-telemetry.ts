@@ -8,7 +8,7 @@ let loading: Promise<void> | undefined;
 
 /** Looks for the package, once in a process. Resolves when it is known whether the application has it. */
 export function loadTelemetry(): Promise<void> {
-  loading ??= import('@opentelemetry/api').then(
+  loading ??= import(/* webpackIgnore: true */ '@opentelemetry/api').then(
     found => {
       api = found;
     },
