@@ -11,6 +11,8 @@ let files: readonly URL[] = [];
 try {
   files = [
     new URL(/* webpackIgnore: true */ './bundle/backend.js', import.meta.url),
+    new URL(/* webpackIgnore: true */ './host/deploy/bundle/process/bundle-main.bundle.cjs', import.meta.url),
+    new URL(/* webpackIgnore: true */ './isolate/guest-node.bundle.js', import.meta.url),
     new URL(/* webpackIgnore: true */ './isolate/guest.bundle.js', import.meta.url),
     new URL(/* webpackIgnore: true */ './isolate/parser.bundle.cjs', import.meta.url),
     new URL(/* webpackIgnore: true */ './isolate/typescript.bundle.cjs', import.meta.url),
