@@ -9,7 +9,7 @@ import type { MatchedRedirect, RedirectRules } from './rules/redirect-rules.js';
 import type { RunFirst } from './rules/run-first.js';
 import { type AssetAnswer, type AssetRequest, headerIn } from './serve/asset-answer.js';
 import { decodedPath, encodedPath } from './serve/asset-path.js';
-import { type AssetRange, hasTag, rangeOf } from './serve/byte-range.js';
+import { type AssetRange, hasStrongTag, hasTag, rangeOf } from './serve/byte-range.js';
 import { type AssetFiles, findAsset, findInstead } from './serve/html-handling.js';
 
 export interface AssetSiteParts {
@@ -128,6 +128,10 @@ export class AssetSite {
     const own = ['etag', etag, 'content-type', entry.type, 'accept-ranges', 'bytes'];
     if (range === undefined && headerIn(request, 'authorization') === undefined)
       own.push('cache-control', CACHE_CONTROL);
+    // RFC 9110, 13.2.2: If-Match comes before If-None-Match.
+    const ifMatch = headerIn(request, 'if-match');
+    if (status === 200 && ifMatch !== undefined && !hasStrongTag(ifMatch, etag))
+      return this.#bare(url, 412, ['etag', etag]);
     const ifNoneMatch = headerIn(request, 'if-none-match');
     if (status === 200 && ifNoneMatch !== undefined && hasTag(ifNoneMatch, etag))
       return { status: 304, headers: this.#changed(url, own), body: undefined };

@@ -28,3 +28,8 @@ export function hasTag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some(tag => tag.trim().replace(/^W\//, '') === etag);
 }
+
+/** Whether one of the tags of If-Match is the content's, or the header is `*`. A weak tag says nothing about bytes. */
+export function hasStrongTag(ifMatch: string, etag: string): boolean {
+  return ifMatch.trim() === '*' || ifMatch.split(',').some(tag => tag.trim() === etag);
+}
