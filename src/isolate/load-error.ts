@@ -3,6 +3,7 @@ import { types } from 'node:util';
 import type { ScriptFailure } from '../protocol/messages.js';
 import { parser } from './lazy-parser.js';
 import { threadCpuMs } from './metering/thread-clock.js';
+import { STACK_EXHAUSTED } from './stack-left.js';
 import type { SourcePlace } from './stacks/source-places.js';
 
 /** The deployment is invalid; found before function code runs. */
@@ -85,7 +86,8 @@ function stackOf(error: unknown): string {
 /** The parser knows it best; V8's decorated stack only draws an arrow below the source line, and of modules not even that. */
 function syntaxPosition(error: unknown, source: string, searchMs: number): Position | undefined {
   const known = ownValue(error, 'pos');
-  const index = typeof known === 'number' ? known : parser().syntaxErrorIndex(source, lateAfter(searchMs));
+  const isTooDeep = ownValue(error, 'message') === STACK_EXHAUSTED;
+  const index = typeof known === 'number' ? known : parser().syntaxErrorIndex(source, lateAfter(searchMs), isTooDeep);
   return index === undefined ? arrowPosition(error) : lineAndColumn(source, index);
 }
 

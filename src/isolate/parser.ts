@@ -2,9 +2,11 @@
  * The uses of a JavaScript parser. This file has a bundle of its own (see lazy-parser.ts), because most scripts never need the parser, and
  * it is two thirds of the thread's code.
  */
-import { type Node, parse } from 'acorn';
+import type { Node } from 'acorn';
 import { typeScript } from './lazy-typescript.js';
+import { BoundedParser } from './source/bounded-parser.js';
 import { type PreparedSource, prepareSource } from './source/prepare-source.js';
+import { SourceMistake } from './source/source-mistake.js';
 
 /** The module to run for the code of a run; see prepare-source.ts. */
 export function prepareRun(source: string): PreparedSource {
@@ -51,8 +53,12 @@ function isNode(value: unknown): value is Node {
 /** Tokens between two looks at the clock. */
 const SLICE = 1024;
 
-/** The index of the first syntax error of a module; undefined when it parses, or when the search is late. */
-export function syntaxErrorIndex(source: string, isLate: () => boolean): number | undefined {
+/**
+ * The index of the first syntax error of a module; undefined when it parses, or when the search is late.
+ *
+ * @param isTooDeep the engine has found it nested too deeply, and does not say where
+ */
+export function syntaxErrorIndex(source: string, isLate: () => boolean, isTooDeep: boolean): number | undefined {
   let tokens = 0;
   const onToken = (): void => {
     if (++tokens % SLICE === 0 && isLate()) throw new RangeError('This takes too long');
@@ -61,6 +67,8 @@ export function syntaxErrorIndex(source: string, isLate: () => boolean): number 
     parseAs(source, 'module', onToken);
     return undefined;
   } catch (error) {
+    // The engine has seen more of the source than a parser with less stack.
+    if (error instanceof SourceMistake) return isTooDeep ? error.pos : undefined;
     const isTold = typeof error === 'object' && error !== null && 'pos' in error && typeof error.pos === 'number';
     return isTold ? Number(error.pos) : undefined;
   }
@@ -68,5 +76,5 @@ export function syntaxErrorIndex(source: string, isLate: () => boolean): number 
 
 function parseAs(source: string, sourceType: Goal, onToken?: () => void): Node {
   const goal = { ecmaVersion: 'latest', sourceType, allowHashBang: true } as const;
-  return parse(source, onToken === undefined ? goal : { ...goal, onToken });
+  return BoundedParser.parse(source, onToken === undefined ? goal : { ...goal, onToken });
 }
