@@ -68,3 +68,40 @@ test('a run is a span, and each of its calls of tools is a child with name, stat
   const trigger = recorder.measured.find(({ name }) => name === 'edgehost.invocations')?.attributes?.['faas.trigger'];
   t.is(trigger, 'other');
 });
+
+test('a resume is a run of its own: a span, an event and a row of usage, with the calls that it has made', async t => {
+  const { recorder, host } = await recorded(t);
+  const account = host.account('acme');
+  const box = account.sandbox({
+    name: 'agent',
+    tools: { find: { run: () => 'Ann' }, remove: { run: () => 'removed' } },
+    approve: ({ tool }) => (tool === 'remove' ? 'pause' : 'allow'),
+  });
+  const first = nextInvocation(host);
+  const paused = await box.run('return [await tools.find(), await tools.remove()]');
+  await afterEvent(first);
+  if (paused.status !== 'paused') throw new Error(`The run is ${paused.status}`);
+  const second = nextInvocation(host);
+  const { id, value, calls } = await box.resume(paused.paused.id, { approved: true });
+  await afterEvent(second);
+  t.deepEqual(value, ['Ann', 'removed']);
+  t.deepEqual(
+    calls.map(({ tool, parent }) => [tool, parent]),
+    [['remove', id]],
+  );
+  const runs = recorder.spans.filter(({ name }) => name === 'run agent');
+  t.deepEqual(
+    runs.map(({ attributes }) => attributes['faas.invocation_id']),
+    [paused.id, id],
+  );
+  t.is(runs[1]?.attributes['edgehost.tool_calls'], 1);
+  const of = (run: RecordedSpan | undefined): string[] =>
+    recorder.spans
+      .filter(({ parent }) => parent !== undefined && trace.getSpanContext(parent)?.spanId === run?.own.spanId)
+      .map(({ name }) => name);
+  t.deepEqual(of(runs[1]), ['tool remove']);
+  t.true(of(runs[0]).includes('tool find'));
+  const [row] = (await account.usage({ by: 'total' })).records;
+  t.is(row?.runs, 2);
+  t.is(row?.toolCalls, paused.calls.length + calls.length);
+});
