@@ -19,6 +19,7 @@ import { stripVTControlCharacters } from 'node:util';
 const SLOW = [
   'attacks/attacks',
   'attacks/runs',
+  'attacks/loaded',
   'bindings/socket/database-clients',
   'attacks/confined-cells',
   'attacks/environments',

@@ -2,19 +2,13 @@
  * The attack programs once more, each as a run of a sandbox, in both isolation modes. After each of them another run looks at its own realm: it is the same,
  * property by property, as one before which no attack has run. So neither the thread nor the cell carries anything from one run to the next.
  */
-import { readdirSync } from 'node:fs';
 import test from 'ava';
 import type { AccountSandbox } from '../../src/index.js';
 import { EdgeHost } from '../../src/index.js';
 import { ISOLATIONS, type Isolation } from '../host/new-host.js';
+import { ATTACKS } from './all-attacks.js';
 import type { Attack } from './attack.js';
 import { PROBE } from './probe.js';
-
-const folder = new URL('./programs/', import.meta.url);
-const files = readdirSync(folder).filter(name => name.endsWith('.js'));
-const attacks = await Promise.all(
-  files.map(async (name): Promise<Attack> => (await import(new URL(name, folder).href)).default),
-);
 
 const PROBE_IMPORT = /^import \{[^}]*\} from '\.\/probe\.js';$/m;
 
@@ -93,12 +87,12 @@ test.after.always(async () => {
 });
 
 test('at least sixty attacks can be runs', t => {
-  const count = attacks.filter(attack => codeOf(attack) !== undefined).length;
+  const count = ATTACKS.filter(attack => codeOf(attack) !== undefined).length;
   t.true(count >= 60, `${count}`);
 });
 
 for (const isolation of ISOLATIONS) {
-  for (const attack of attacks) {
+  for (const attack of ATTACKS) {
     const code = codeOf(attack);
     if (code === undefined || (attack.isProcessOnly && isolation === 'thread')) continue;
     test.serial(`a run that tries ${attack.tries} leaves no trace in the next (${isolation})`, async t => {

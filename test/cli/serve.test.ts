@@ -20,8 +20,10 @@ plan = "free"
 limits = { cpu_ms = 5 }
 functions = ["globex"]
 `,
-  'acme/edgehost.toml': 'name = "site"\nmain = "index.js"\nroutes = ["acme.test/*"]\n',
-  'acme/index.js': answering('the site of acme'),
+  'acme/edgehost.toml':
+    'name = "site"\nmain = "index.js"\nroutes = ["acme.test/*"]\n[[worker_loaders]]\nbinding = "LOADER"\n',
+  'acme/index.js': `const code = { mainModule: 'site.js', modules: { 'site.js': ${JSON.stringify(answering('the site of acme'))} } };
+  export default { fetch: (request, env) => env.LOADER.load(code).getEntrypoint().fetch(request) };`,
   'extra.ts': 'export default { fetch: (_: Request, env: { WORD: string }) => new Response(env.WORD) };',
   'extra.env': 'WORD=extra',
   'globex/one.js': answering('never called'),
@@ -63,7 +65,8 @@ test('edgehost serve takes the host name from a proxy with trust_proxy, and prin
   const url = await serve.url();
   const ofAcme = (path: string) => textOf(`${url}${path}`, { headers: { 'x-forwarded-host': 'acme.test' } });
   t.is(await ofAcme('/'), 'the site of acme');
-  t.like(await serve.event('invocation'), { account: 'acme', function: 'site', status: 200 });
+  // The code that it has loaded has an event of its own.
+  t.like(await serve.event('invocation', { function: 'site' }), { account: 'acme', status: 200 });
   t.is(await ofAcme('/extra'), 'extra');
   await serve.stop();
 });

@@ -1,6 +1,5 @@
 /** The code that the functions of one account have loaded: shared by id, bounded, and forgotten when no isolate has it. */
 import { EdgeError } from '../../quotas/errors.js';
-import type { HostShare } from '../../quotas/host/host-share.js';
 import type { Peer } from '../invocation/peers.js';
 import { LoadedFunction, type LoadedFunctionOwner } from './loaded-function.js';
 import type { StartedCode, StartParts } from './start-parts.js';
@@ -16,6 +15,14 @@ const MAX_PER_INVOCATION = 32;
 /** The size of a loaded function besides its code. */
 const RECORD_BYTES = 8 * 1024;
 
+/** The part of the account's HostShare that it uses. */
+export interface LoadersShare {
+  readonly bytes: { countHeap(bytes: number): void };
+}
+
+/** An invocation that loads code. */
+export type LoadingPeer = Pick<Peer, 'whenOver'>;
+
 /** The code that a call loads. */
 export interface CodeToLoad {
   /** The loader, as one text for all bindings that share it. */
@@ -28,11 +35,11 @@ export interface CodeToLoad {
 
 export class AccountLoaders implements LoadedFunctionOwner {
   readonly #account: string;
-  readonly #share: HostShare;
+  readonly #share: LoadersShare;
   /** The least recently used ones first. */
   readonly #loaded = new Map<LoadedFunction, string>();
   readonly #byKey = new Map<string, LoadedFunction>();
-  readonly #opened = new WeakMap<Peer, OpenedFunctions>();
+  readonly #opened = new WeakMap<LoadingPeer, OpenedFunctions>();
   #heldBytes = 0;
   #ended: EdgeError | undefined;
   /** Starts a function. Set by the account, which is made after this. */
@@ -40,7 +47,7 @@ export class AccountLoaders implements LoadedFunctionOwner {
     throw new EdgeError('EDGE_NOT_SUPPORTED', 'Code cannot be loaded here');
   };
 
-  constructor(account: string, share: HostShare) {
+  constructor(account: string, share: LoadersShare) {
     this.#account = account;
     this.#share = share;
   }
@@ -51,7 +58,7 @@ export class AccountLoaders implements LoadedFunctionOwner {
   }
 
   /** Opens the code of the id. @returns its number in the invocation; undefined when it must be loaded */
-  open(loader: string, id: string, peer: Peer): number | undefined {
+  open(loader: string, id: string, peer: LoadingPeer): number | undefined {
     const found = this.#byKey.get(keyOf(loader, id));
     if (found === undefined) return undefined;
     this.#touch(found);
@@ -64,7 +71,7 @@ export class AccountLoaders implements LoadedFunctionOwner {
    * @returns its number in the invocation
    * @throws EdgeError EDGE_OVERLOADED
    */
-  load({ loader, id, bytes, parts }: CodeToLoad, peer: Peer): number {
+  load({ loader, id, bytes, parts }: CodeToLoad, peer: LoadingPeer): number {
     if (this.#ended !== undefined) throw this.#ended;
     const known = id === null ? undefined : this.open(loader, id, peer);
     if (known !== undefined) return known;
@@ -87,7 +94,7 @@ export class AccountLoaders implements LoadedFunctionOwner {
   }
 
   /** The loaded function of this number in the invocation. @throws TypeError */
-  find(number: number, peer: Peer): LoadedFunction {
+  find(number: number, peer: LoadingPeer): LoadedFunction {
     const found = this.#opened.get(peer)?.byNumber.get(number);
     if (found === undefined) throw new TypeError('The invocation has loaded no function of this number');
     return found;
@@ -117,7 +124,7 @@ export class AccountLoaders implements LoadedFunctionOwner {
     if (loaded.key !== undefined && this.#byKey.get(loaded.key) === loaded) this.#byKey.delete(loaded.key);
   }
 
-  #openedBy(peer: Peer): OpenedFunctions {
+  #openedBy(peer: LoadingPeer): OpenedFunctions {
     const known = this.#opened.get(peer);
     if (known !== undefined) return known;
     const opened = new OpenedFunctions();

@@ -76,7 +76,7 @@ test('a function, a stub, an instance and a binding of another kind cannot be in
     return Response.json([
       await load(() => 1), await load(new Own()), await load(env.KV), await load(new ReadableStream()), await load(Symbol()),
       await load(env.LOADER.load(js(HELLO)).getEntrypoint()), await load(circle), await load({ get x() { throw new RangeError('read'); } }),
-      await load('x'.repeat(2 ** 20)),
+      await load('x'.repeat(2 ** 20)), await load(JSON.parse('{"__proto__":1}')),
     ].map(text => text.slice(0, 70)));`;
   t.deepEqual(await jsonOf(newHost(t), body, { options: { kv: { KV: 'kv' } } }), [
     '25: DataCloneError: The env of LOADER.load() has a function or a stub,',
@@ -88,6 +88,7 @@ test('a function, a stub, an instance and a binding of another kind cannot be in
     'no error',
     'RangeError: read',
     'RangeError: The env of the loaded code has 1048592 bytes as it is pass',
+    '25: DataCloneError: A property named "__proto__" cannot be in the env ',
   ]);
 });
 
@@ -149,6 +150,12 @@ test('invocations of loaded code are events of their own, and subrequests of the
   await textOf(fn.fetch('http://x/'));
   t.is((await inner).outcome, 'ok');
   t.is((await outer).subrequests, 1);
+  const { records } = await host.account('default').usage({ by: 'function' });
+  const requests = records.map(record => [record.function, record.requests]);
+  t.deepEqual(requests.sort(), [
+    ['agent', 1],
+    ['agent/LOADER', 1],
+  ]);
 });
 
 test('ctx.exports calls the entrypoints of the function itself', async t => {
