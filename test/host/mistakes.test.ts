@@ -65,8 +65,8 @@ test('load() names the flag of a variable of Node, and where to read on about ot
   const flag = /Buffer is not defined\. Functions have Buffer with the compatibility flag "nodejs_compat"/;
   const old = { compatibilityDate: '2026-08-03' };
   await t.throwsAsync(newHost(t).load('Buffer.from(""); export default { fetch() {} };', old), { message: flag });
-  const message = /HTMLRewriter is not defined\. Functions have no HTMLRewriter: docs\/functions\.md/;
-  await t.throwsAsync(newHost(t).load('new HTMLRewriter(); export default { fetch() {} };'), { message });
+  const message = /WebAssembly is not defined\. Functions have no WebAssembly: docs\/functions\.md/;
+  await t.throwsAsync(newHost(t).load('WebAssembly.compile(); export default { fetch() {} };'), { message });
 });
 
 test('load() says of code from strings where to read on', async t => {

@@ -98,12 +98,7 @@ const THREW = 'EDGE_HANDLER_THREW';
 const IMPORT = 'EDGE_SCRIPT_IMPORT';
 
 export const ABSENT = {
-  HTMLRewriter: { source: answering('new HTMLRewriter()'), code: THREW, text: 'HTMLRewriter is not defined' },
-  EventSource: {
-    source: answering('new EventSource("https://a.example")'),
-    code: THREW,
-    text: 'EventSource is not defined',
-  },
+  HTMLRewriter: { source: answering('new HTMLRewriter()'), code: THREW, text: 'HTMLRewriter is not supported' },
   WebAssembly: { source: answering('WebAssembly.compile(request)'), code: THREW, text: 'WebAssembly is not defined' },
   'the global Buffer': {
     source: answering('Buffer.from("a")'),
@@ -124,7 +119,7 @@ export const ABSENT = {
     hasNode: false,
   },
   'modules of another platform': {
-    source: importing('import { connect } from "cloudflare:email";'),
+    source: importing('import { Pipeline } from "cloudflare:pipelines";'),
     code: IMPORT,
     text: ': the built-in modules are edgehost:workers',
   },

@@ -3,14 +3,7 @@
 const COMMON_JS: ReadonlySet<string> = new Set(['module', 'exports', 'require', '__dirname', '__filename']);
 /** Node's names, which functions have by the compatibility date. */
 const OF_NODE: ReadonlySet<string> = new Set(['Buffer', 'clearImmediate', 'global', 'process', 'setImmediate']);
-const NOT_THERE: ReadonlySet<string> = new Set([
-  'Atomics',
-  'EventSource',
-  'FinalizationRegistry',
-  'HTMLRewriter',
-  'SharedArrayBuffer',
-  'WebAssembly',
-]);
+const NOT_THERE: ReadonlySet<string> = new Set(['Atomics', 'FinalizationRegistry', 'SharedArrayBuffer', 'WebAssembly']);
 
 /** @returns the end of a sentence, or '' where nothing is to be said */
 export function hintAboutGlobal(message: string): string {
