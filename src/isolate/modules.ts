@@ -230,7 +230,7 @@ export class ModuleGraph {
   #resolve(specifier: string, referrer: string): string {
     const name = this.find(specifier, referrer);
     if (name !== undefined) return name;
-    const hint = hintAboutMissing(specifier, this.hasNode);
+    const hint = hintAboutMissing(specifier, this);
     const message = `"${specifier}", which is not among the modules of the deployment${hint || `: ${[...this.#deployed.keys()].join(', ')}`}`;
     throw this.#importFailure(message, specifier, referrer);
   }

@@ -49,7 +49,7 @@ export function loadingOps(owner: LoadingOwner): OpSet {
       const modules = owner.modules();
       const name = wanted === '' ? modules?.mainOfRun : modules?.find(wanted, from);
       if (modules === undefined || name === undefined) {
-        const hint = hintAboutMissing(wanted, modules?.hasNode === true);
+        const hint = modules === undefined ? '' : hintAboutMissing(wanted, modules);
         throw new OpError('TypeError', `import("${wanted}"): it is not among the modules of the deployment${hint}`);
       }
       const mistake = modules.attributeMistake(name, attributes);

@@ -212,6 +212,14 @@ for (const isolation of ISOLATIONS) {
       'undefined',
       [],
     ]);
+    for (const code of [
+      'await import("node:fs")',
+      'import "node:fs"; export default () => 1',
+      'await import("lodash")',
+    ]) {
+      const { error } = await run(code);
+      t.regex(error?.message ?? '', /code in a sandbox has tools and globals, and no modules of Node or packages/);
+    }
   });
 }
 
