@@ -76,12 +76,15 @@ const OWN = {
   'process/': 'library/process.ts',
   'process/browser': 'library/process.ts',
   punycode: 'url/punycode.ts',
+  'punycode/': 'url/punycode.ts',
+  qs: 'url/qs.ts',
   'safe-buffer': 'buffer/buffer.ts',
   stream: 'stream/stream.ts',
   string_decoder: 'stream/string-decoder.ts',
 
   url: 'url/url.ts',
   util: 'util/util.ts',
+  'util/': 'util/util.ts',
 };
 
 /** Libraries get our modules, as `require()` does. */

@@ -99,6 +99,12 @@ function add(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, writable: true, configurable: true });
 }
 
+/** The constants of a module, which are Node's own. */
+export function valuesOf(module: string): { readonly [name: string]: unknown } {
+  const { values }: Shape = JSON.parse((SHAPES as { readonly [name: string]: string })[module] ?? '{"values":{}}');
+  return values;
+}
+
 /** The names of all modules, also of those without code. */
 export function nodeModuleNames(): readonly string[] {
   return Object.keys(SHAPES);

@@ -1,0 +1,4 @@
+/** node:assert/strict. */
+import { strict } from './assert.ts';
+
+export default strict;
