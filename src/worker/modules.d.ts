@@ -112,6 +112,7 @@ declare module 'edgehost:sockets' {
   export function connect(address: string | SocketAddress, options?: SocketOptions): Socket;
 }
 
+<<<<<<< HEAD
 /** Not supported: the constructor throws (EDGE_NOT_SUPPORTED). */
 declare module 'cloudflare:email' {
   export class EmailMessage {
@@ -126,6 +127,28 @@ declare module 'cloudflare:workflows' {
   export class NonRetryableError extends Error {
     constructor(message?: string, name?: string);
   }
+=======
+declare module 'edgehost:node' {
+  /** The object `Server` of `node:http`. It listens on a port of the function, which no other code can reach. */
+  interface NodeServer {
+    listen(...args: never[]): unknown;
+  }
+  /**
+   * A fetch handler that answers by a server of `node:http`: `export default httpServerHandler({ port: 8080 })`.
+   *
+   * @param handlers other handlers of the function
+   */
+  export function httpServerHandler<H extends object = object>(
+    server: NodeServer | { readonly port: number },
+    handlers?: H,
+  ): H & { fetch(request: Request): Promise<Response> };
+  /** Answers one request by the server that listens on the port. Rejects when none does. */
+  export function handleAsNodeRequest(port: number, request: Request): Promise<Response>;
+}
+
+declare module 'cloudflare:node' {
+  export * from 'edgehost:node';
+>>>>>>> 2cffc9a5 (node: http, https, net and tls)
 }
 
 declare module 'cloudflare:sockets' {

@@ -9,8 +9,12 @@ import { workersModule } from './workers.ts';
 const MODULES: { readonly [Name in BuiltInName]: () => BuiltInExports<Name> } = {
   'edgehost:workers': workersModule,
   'edgehost:sockets': () => ({ connect }),
+<<<<<<< HEAD
   'cloudflare:email': () => ({ EmailMessage }),
   'cloudflare:workflows': () => ({ NonRetryableError }),
+=======
+  'edgehost:node': serverModule,
+>>>>>>> 2cffc9a5 (node: http, https, net and tls)
 };
 
 /** The object from which the text of a built-in module takes its exports. The host realm writes that text, and its own names into it. */
@@ -23,4 +27,15 @@ const NODE = 'node:';
 
 function isNode(name: string): name is `node:${string}` {
   return stringStartsWith(name, NODE);
+}
+
+type AnyFunction = (...args: unknown[]) => unknown;
+
+/** The servers of node:http, which are evaluated when one of their functions is called. */
+function serverModule(): BuiltInExports<'edgehost:node'> {
+  const call =
+    (name: string): AnyFunction =>
+    (...args) =>
+      (nodeModule('edgehost:node') as Record<string, AnyFunction>)[name]?.(...args); // it has these functions
+  return { handleAsNodeRequest: call('handleAsNodeRequest'), httpServerHandler: call('httpServerHandler') };
 }

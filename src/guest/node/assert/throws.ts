@@ -57,7 +57,7 @@ function checkThrown(operator: string, error: unknown, expected: unknown, messag
   const own = (text: string): never =>
     fail(operator, message === undefined ? text : String(message), error, expected, message === undefined);
   if (message instanceof Error && expected === undefined) throw message;
-  if (typeof expected === 'function') return checkByFunction(error, expected as Check, own); // called or constructed with
+  if (typeof expected === 'function') checkByFunction(error, expected as Check, own); // called or constructed with
   if (typeof expected !== 'object' || expected === null) return;
   if (expected instanceof RegExp) {
     const text = String(error);
@@ -119,7 +119,10 @@ function expect(operator: string, thrown: Thrown, given: unknown, text: unknown)
   } else if (given !== undefined && given !== null && typeof given !== 'object' && typeof given !== 'function') {
     throw invalidArgType('error', ['Object', 'Error', 'Function', 'RegExp'], given);
   }
-  if (thrown !== undefined) return checkThrown(operator, thrown.error, expected, message);
+  if (thrown !== undefined) {
+    checkThrown(operator, thrown.error, expected, message);
+    return;
+  }
   const name = (expected as Named | null | undefined)?.name;
   const tail = `${name ? ` (${String(name)})` : ''}${message ? `: ${String(message)}` : '.'}`;
   const kind = operator === 'rejects' ? 'rejection' : 'exception';

@@ -145,7 +145,7 @@ function haveEqualKeys(
   return true;
 }
 
-/** Takes out of `rest` what is equal to the value. */
+/** Removes an equal item from `rest`. */
 function takeEqual<T>(rest: Set<T>, isEqual: (item: T) => boolean): boolean {
   for (const item of rest) {
     if (!isEqual(item)) continue;
