@@ -7,6 +7,7 @@ import { Buffer } from '../buffer/buffer.ts';
 import { checkFunction, checkNumber, codeError, invalidArgType } from '../errors.ts';
 import type { Listener } from '../events/emitter.ts';
 import { type Done, Duplex, defineClass, type NodeReadable, type NodeWritable } from '../http/streams.ts';
+import { nextTick } from '../process/ticks.ts';
 import { notSupported } from '../unsupported.ts';
 import { isIP } from './addresses.ts';
 
@@ -48,7 +49,7 @@ function construct(this: Socket | undefined, options: ConnectOptions = {}): Sock
   if (options.fd !== undefined || options.handle !== undefined) {
     throw notSupported('net', 'new Socket() with a descriptor or a handle', 'Connect a socket to an address');
   }
-  Duplex.call(this, { allowHalfOpen: options.allowHalfOpen === true, autoDestroy: true, emitClose: true });
+  Duplex.call(this, { allowHalfOpen: options.allowHalfOpen === true, autoDestroy: true, emitClose: false });
   for (const name of ['_web', '_reader', '_writer', '_timer']) {
     Object.defineProperty(this, name, { value: undefined, enumerable: false, writable: true });
   }
@@ -88,7 +89,7 @@ export function addressOf(module: string, options: ConnectOptions): { hostname: 
     throw notSupported(module, `connect() with the option "${name}"`, 'Connect to a host and a port');
   }
   const { host = 'localhost', port } = options;
-  if (typeof host !== 'string') throw invalidArgType('options.host', 'string', host);
+  if (typeof host !== 'string') throw invalidArgType('hostname', 'string', host);
   if (port === undefined) {
     throw codeError(TypeError, 'ERR_MISSING_ARGS', 'The "options" or "port" or "path" argument must be specified');
   }
@@ -183,11 +184,10 @@ defineClass('Socket', Socket, Duplex, {
     else this.once('finish', () => void this.destroy());
   },
   get readyState(): string {
-    const { connecting, destroyed, readableEnded, writableEnded } = this as unknown as Socket; // the prototype of sockets
+    const { connecting, readable, writable } = this as unknown as { [name: string]: boolean }; // the prototype of sockets
     if (connecting) return 'opening';
-    if (destroyed || (this as unknown as Socket)._web === undefined) return 'closed';
-    if (readableEnded) return writableEnded ? 'closed' : 'writeOnly';
-    return writableEnded ? 'readOnly' : 'open';
+    if (readable) return writable ? 'open' : 'readOnly';
+    return writable ? 'writeOnly' : 'closed';
   },
   _read(this: Socket) {
     whenConnected(this, () => {
@@ -229,6 +229,8 @@ defineClass('Socket', Socket, Duplex, {
     reader?.cancel().catch(() => {});
     if (!this.writableFinished) writer?.abort(error ?? undefined).catch(() => {});
     done(error);
+    // After the event of the error.
+    nextTick(() => void this.emit('close', error !== null));
   },
 });
 
