@@ -1,6 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { builtinModules } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import process from 'node:process';
 import test, { type ExecutionContext } from 'ava';
+import { build } from 'esbuild';
 import { ISOLATIONS, newHost, textOf } from '../host/new-host.js';
 import { sameAsNode } from './same-as-node.js';
 
@@ -194,3 +197,57 @@ for (const isolation of ISOLATIONS) {
     t.deepEqual(JSON.parse(await textOf(fn.fetch('http://x/used'))), ['EADDRINUSE', 'other', 'closed', null]);
   });
 }
+
+/** A function with the libraries in it, bundled as builds for the hosted platform do. */
+async function bundled(contents: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: process.cwd() },
+    bundle: true,
+    write: false,
+    format: 'esm',
+    platform: 'browser',
+    conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:node', 'node:*', ...builtinModules],
+    logLevel: 'silent',
+  });
+  return outputFiles[0]?.text ?? '';
+}
+
+const EXPRESS = `
+  import express from 'express';
+  import { httpServerHandler } from 'cloudflare:node';
+  const app = express();
+  app.use(express.json());
+  app.get('/hello/:name', (req, res) => res.set('x-own', 'yes').json({ hello: req.params.name, query: req.query, protocol: req.protocol }));
+  app.post('/echo', (req, res) => res.status(201).send(req.body));
+  app.get('/fail', () => { throw new Error('failed'); });
+  app.listen(3000);
+  export default httpServerHandler({ port: 3000 });`;
+
+const KOA = `
+  import Koa from 'koa';
+  import { httpServerHandler } from 'cloudflare:node';
+  const app = new Koa();
+  app.use(context => { context.body = { path: context.path, query: context.query }; });
+  app.listen(3001);
+  export default httpServerHandler({ port: 3001 });`;
+
+test('Express and Koa answer inside functions', async t => {
+  const host = newHost(t, { limits: { startupMs: 5000, cpuMs: 5000 } });
+  const express = await host.load(await bundled(EXPRESS), { name: 'express' });
+  const hello = await express.fetch('http://x/hello/you?a=1');
+  t.deepEqual(
+    [hello.status, hello.headers.get('x-own'), await hello.json()],
+    [200, 'yes', { hello: 'you', query: { a: '1' }, protocol: 'http' }],
+  );
+  const echo = await express.fetch('http://x/echo', {
+    method: 'POST',
+    body: '{"a":[1]}',
+    headers: { 'content-type': 'application/json' },
+  });
+  t.deepEqual([echo.status, await echo.json()], [201, { a: [1] }]);
+  t.is((await express.fetch('http://x/fail')).status, 500);
+  t.is((await express.fetch('http://x/nothing')).status, 404);
+  const koa = await host.load(await bundled(KOA), { name: 'koa' });
+  t.deepEqual(JSON.parse(await textOf(koa.fetch('http://x/a?b=c'))), { path: '/a', query: { b: 'c' } });
+});

@@ -10,14 +10,14 @@ import { abortError, checkFunction, codeError } from '../errors.ts';
 import type { Listener } from '../events/emitter.ts';
 import { httpSocket } from './http-socket.ts';
 import { fillMessage, IncomingMessage } from './incoming-message.ts';
-import { OutgoingMessage } from './outgoing-message.ts';
-import { optionsOf, type RequestOptions, type RequestTarget, targetOf } from './request-options.ts';
+import { type OutgoingHttpMessage, OutgoingMessage } from './outgoing-message.ts';
+import { type HttpTarget, optionsOf, type RequestOptions, targetOf } from './request-options.ts';
 import { type Done, defineClass, emitTimeout, type StreamConstructor } from './streams.ts';
 
 /** A body up to this length is sent at once, with its length. */
 const WHOLE_BYTES = 65_536;
 
-export interface ClientRequest extends OutgoingMessage {
+export interface ClientRequest extends OutgoingHttpMessage {
   method: string;
   path: string;
   host: string;
@@ -26,7 +26,7 @@ export interface ClientRequest extends OutgoingMessage {
   reusedSocket: boolean;
   agent: unknown;
   res: IncomingMessage | null;
-  _target: RequestTarget;
+  _target: HttpTarget;
   _controller: AbortController;
   _pieces: Uint8Array[];
   _pieceBytes: number;
@@ -53,7 +53,7 @@ function start(request: ClientRequest, options: RequestOptions, callback: unknow
     _body: undefined,
     _onPull: undefined,
     _isSent: false,
-  } as never; // undefined stands for what comes later
+  } as never; // these members are set later
   for (const [name, value] of Object.entries(hidden)) {
     Object.defineProperty(request, name, { value, enumerable: false, writable: true });
   }
@@ -204,7 +204,7 @@ defineClass('ClientRequest', ClientRequest, OutgoingMessage, {
   setSocketKeepAlive() {},
 });
 
-/** Sends a body whose length is not known, beginning with what was written. */
+/** Sends a body of unknown length, which begins with the pieces that were written. */
 function sendStream(request: ClientRequest): void {
   const stream = new ReadableStream<Uint8Array>(
     {

@@ -5,7 +5,7 @@ import { HeaderFields, type HeaderValue } from './header-fields.ts';
 import type { HttpSocket } from './http-socket.ts';
 import { defineClass, emitTimeout, type NodeWritable, type StreamConstructor, Writable } from './streams.ts';
 
-export interface OutgoingMessage extends NodeWritable {
+export interface OutgoingHttpMessage extends NodeWritable {
   headersSent: boolean;
   sendDate: boolean;
   finished: boolean;
@@ -20,7 +20,7 @@ export interface OutgoingMessage extends NodeWritable {
   flushHeaders(): void;
 }
 
-function construct(this: OutgoingMessage, options?: object): void {
+function construct(this: OutgoingHttpMessage, options?: object): void {
   Writable.call(this, { ...options, decodeStrings: true });
   this.headersSent = false;
   this.sendDate = true;
@@ -34,9 +34,9 @@ function construct(this: OutgoingMessage, options?: object): void {
 }
 
 /** A function, as in Node: older code calls it with an object of its own. */
-export const OutgoingMessage = construct as unknown as StreamConstructor<OutgoingMessage>;
+export const OutgoingMessage = construct as unknown as StreamConstructor<OutgoingHttpMessage>;
 
-function requireUnsent(message: OutgoingMessage, act: string): void {
+function requireUnsent(message: OutgoingHttpMessage, act: string): void {
   if (!message.headersSent) return;
   throw codeError(Error, 'ERR_HTTP_HEADERS_SENT', `Cannot ${act} headers after they are sent to the client`);
 }
@@ -44,39 +44,39 @@ function requireUnsent(message: OutgoingMessage, act: string): void {
 const { end: endWritable } = Writable.prototype;
 
 defineClass('OutgoingMessage', OutgoingMessage, Writable, {
-  setHeader(this: OutgoingMessage, name: string, value: HeaderValue) {
+  setHeader(this: OutgoingHttpMessage, name: string, value: HeaderValue) {
     requireUnsent(this, 'set');
     this._fields.set(name, value);
     return this;
   },
-  appendHeader(this: OutgoingMessage, name: string, value: HeaderValue) {
+  appendHeader(this: OutgoingHttpMessage, name: string, value: HeaderValue) {
     requireUnsent(this, 'append');
     this._fields.append(name, value);
     return this;
   },
-  setHeaders(this: OutgoingMessage, headers: object) {
+  setHeaders(this: OutgoingHttpMessage, headers: object) {
     requireUnsent(this, 'set');
     this._fields.setAll(headers);
     return this;
   },
-  getHeader(this: OutgoingMessage, name: string) {
+  getHeader(this: OutgoingHttpMessage, name: string) {
     checkString(name, 'name');
     return this._fields.get(name);
   },
-  getHeaders(this: OutgoingMessage) {
+  getHeaders(this: OutgoingHttpMessage) {
     return this._fields.toObject();
   },
-  getHeaderNames(this: OutgoingMessage) {
+  getHeaderNames(this: OutgoingHttpMessage) {
     return this._fields.names();
   },
-  getRawHeaderNames(this: OutgoingMessage) {
+  getRawHeaderNames(this: OutgoingHttpMessage) {
     return this._fields.rawNames();
   },
-  hasHeader(this: OutgoingMessage, name: string) {
+  hasHeader(this: OutgoingHttpMessage, name: string) {
     checkString(name, 'name');
     return this._fields.has(name);
   },
-  removeHeader(this: OutgoingMessage, name: string) {
+  removeHeader(this: OutgoingHttpMessage, name: string) {
     checkString(name, 'name');
     requireUnsent(this, 'remove');
     this._fields.delete(name);
@@ -84,19 +84,19 @@ defineClass('OutgoingMessage', OutgoingMessage, Writable, {
   addTrailers() {
     throw notSupported('http', 'addTrailers()', 'Send the values as headers');
   },
-  setTimeout(this: OutgoingMessage, ms: number, onTimeout?: unknown) {
+  setTimeout(this: OutgoingHttpMessage, ms: number, onTimeout?: unknown) {
     emitTimeout(this, ms, onTimeout, () => this.writableFinished);
     return this;
   },
-  end(this: OutgoingMessage, chunk?: unknown, encoding?: unknown, done?: unknown) {
+  end(this: OutgoingHttpMessage, chunk?: unknown, encoding?: unknown, done?: unknown) {
     this.finished = true;
     return endWritable.call(this, chunk, encoding, done);
   },
   /** Members that code of older Nodes reads. */
   get _headers() {
-    return (this as unknown as OutgoingMessage)._fields.toObject(); // the prototype of such a message
+    return (this as unknown as OutgoingHttpMessage)._fields.toObject(); // the prototype of such a message
   },
   get _header() {
-    return (this as unknown as OutgoingMessage).headersSent; // the prototype of such a message
+    return (this as unknown as OutgoingHttpMessage).headersSent; // the prototype of such a message
   },
 });

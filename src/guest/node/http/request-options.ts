@@ -30,7 +30,7 @@ export interface AbortSignalLike {
 }
 
 /** Where a request goes, as fetch() takes it. */
-export interface RequestTarget {
+export interface HttpTarget {
   readonly url: string;
   readonly method: string;
   readonly protocol: string;
@@ -72,7 +72,7 @@ export function optionsOf(args: readonly unknown[]): { options: RequestOptions; 
 }
 
 /** @throws Error where an option asks for what functions have not */
-export function targetOf(options: RequestOptions, protocolHere: string): RequestTarget {
+export function targetOf(options: RequestOptions, protocolHere: string): HttpTarget {
   const module = protocolHere === 'https:' ? 'https' : 'http';
   for (const name of UNAVAILABLE) {
     if (options[name] === undefined || options[name] === null) continue;

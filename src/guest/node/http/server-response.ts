@@ -6,7 +6,7 @@ import { Buffer } from '../buffer/buffer.ts';
 import { codeError } from '../errors.ts';
 import { notSupported, valuesOf } from '../unsupported.ts';
 import { hasInvalidChar } from './header-fields.ts';
-import { OutgoingMessage } from './outgoing-message.ts';
+import { type OutgoingHttpMessage, OutgoingMessage } from './outgoing-message.ts';
 import { type Done, defineClass, type StreamConstructor } from './streams.ts';
 
 /** Bytes that a client has not taken, behind which no write is done. */
@@ -16,7 +16,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set(['connection', 'keep-alive', 'tr
 
 const STATUS_CODES = valuesOf('http').STATUS_CODES as { readonly [status: number]: string }; // a table of Node's
 
-export interface ServerResponse extends OutgoingMessage {
+export interface ServerResponse extends OutgoingHttpMessage {
   statusCode: number;
   statusMessage: string | undefined;
   /** Takes the Response, as soon as its head and the kind of its body are known. */

@@ -178,7 +178,7 @@ function respond(server: Server, request: Request, port: number): Promise<Respon
     res.socket = socket;
     res.connection = socket;
     res._deliver = resolve;
-    // The answer has begun by then, or there is none.
+    // This changes nothing once the head of the answer was sent.
     res.once('close', () => reject(res._failure ?? new Error('The response was destroyed before its head was sent')));
     let isWatched = false;
     const watch = (name: unknown, awaited: string): void => {

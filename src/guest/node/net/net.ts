@@ -1,9 +1,9 @@
 /** node:net: connections of the function, under the rules and limits of connect(). @see https://nodejs.org/api/net.html */
 import { notSupported } from '../unsupported.ts';
 import { isIP, isIPv4, isIPv6 } from './addresses.ts';
-import { normalizeConnect, Socket } from './socket.ts';
+import { type NodeSocket, normalizeConnect, Socket } from './socket.ts';
 
-function connect(...args: unknown[]): Socket {
+function connect(...args: unknown[]): NodeSocket {
   const { options } = normalizeConnect(args);
   return new Socket(options).connect(...args);
 }

@@ -1,5 +1,5 @@
 /** Socket of node:net, over connect() of edgehost:sockets. @see https://nodejs.org/api/net.html#class-netsocket */
-import { connect, type Socket as WebSocketLike } from '../../sockets/socket.ts';
+import { connect, type Socket as OpenSocket } from '../../sockets/socket.ts';
 import { queueMicrotask } from '../../web/scheduling/microtask.ts';
 import { startTimer, stopTimer } from '../../web/scheduling/timers.ts';
 import type { ReadableStreamDefaultReader, WritableStreamDefaultWriter } from '../../web/streams/streams.ts';
@@ -11,7 +11,7 @@ import { nextTick } from '../process/ticks.ts';
 import { notSupported } from '../unsupported.ts';
 import { isIP } from './addresses.ts';
 
-export type WebSocket = WebSocketLike;
+export type { OpenSocket };
 
 export interface ConnectOptions {
   readonly host?: string;
@@ -22,7 +22,7 @@ export interface ConnectOptions {
   readonly [name: string]: unknown;
 }
 
-export interface Socket extends NodeReadable, NodeWritable {
+export interface NodeSocket extends NodeReadable, NodeWritable {
   connecting: boolean;
   pending: boolean;
   bytesRead: number;
@@ -31,20 +31,20 @@ export interface Socket extends NodeReadable, NodeWritable {
   remoteAddress: string | undefined;
   remotePort: number | undefined;
   remoteFamily: string | undefined;
-  _web: WebSocket | undefined;
+  _web: OpenSocket | undefined;
   _reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   _writer: WritableStreamDefaultWriter<unknown> | undefined;
   _timer: number | undefined;
   connect(...args: unknown[]): this;
 }
 
-export interface SocketConstructor<T extends Socket = Socket> {
+export interface SocketConstructor<T extends NodeSocket = NodeSocket> {
   new (options?: object): T;
   (this: unknown, options?: object): T | undefined;
   readonly prototype: T;
 }
 
-function construct(this: Socket | undefined, options: ConnectOptions = {}): Socket | undefined {
+function construct(this: NodeSocket | undefined, options: ConnectOptions = {}): NodeSocket | undefined {
   if (!(this instanceof Socket)) return new Socket(options);
   if (options.fd !== undefined || options.handle !== undefined) {
     throw notSupported('net', 'new Socket() with a descriptor or a handle', 'Connect a socket to an address');
@@ -103,7 +103,7 @@ export function addressOf(module: string, options: ConnectOptions): { hostname: 
 }
 
 /** Uses the streams of a connection, which is opening or open. */
-export function adopt(socket: Socket, web: WebSocket): void {
+export function adopt(socket: NodeSocket, web: OpenSocket): void {
   socket._web = web;
   socket._reader = (web.readable as never as { getReader(): typeof socket._reader }).getReader(); // a stream of bytes
   socket._writer = (web.writable as never as { getWriter(): typeof socket._writer }).getWriter(); // it takes bytes
@@ -111,7 +111,7 @@ export function adopt(socket: Socket, web: WebSocket): void {
 }
 
 /** Gives the streams back, for TLS. */
-export function release(socket: Socket): WebSocket | undefined {
+export function release(socket: NodeSocket): OpenSocket | undefined {
   const web = socket._web;
   const { _reader: reader, _writer: writer } = socket;
   socket._web = undefined;
@@ -122,7 +122,7 @@ export function release(socket: Socket): WebSocket | undefined {
   return web;
 }
 
-function touch(socket: Socket): void {
+function touch(socket: NodeSocket): void {
   if (socket._timer !== undefined) stopTimer(socket._timer);
   socket._timer = undefined;
   if (!socket.timeout || socket.destroyed) return;
@@ -130,13 +130,13 @@ function touch(socket: Socket): void {
 }
 
 /** Calls `then` when the connection is open; never when it fails, which destroys the socket. */
-function whenConnected(socket: Socket, then: () => void): void {
+function whenConnected(socket: NodeSocket, then: () => void): void {
   if (socket.connecting) socket.once('connect', then);
   else then();
 }
 
 defineClass('Socket', Socket, Duplex, {
-  connect(this: Socket, ...args: unknown[]) {
+  connect(this: NodeSocket, ...args: unknown[]) {
     const { options, listener } = normalizeConnect(args);
     const address = addressOf('net', options);
     // TLS may take the connection over later.
@@ -146,7 +146,7 @@ defineClass('Socket', Socket, Duplex, {
     openWith(this, web);
     return this;
   },
-  setTimeout(this: Socket, ms: number, onTimeout?: unknown) {
+  setTimeout(this: NodeSocket, ms: number, onTimeout?: unknown) {
     checkNumber(ms, 'msecs', 0);
     if (onTimeout !== undefined) {
       checkFunction(onTimeout, 'callback');
@@ -159,26 +159,26 @@ defineClass('Socket', Socket, Duplex, {
     return this;
   },
   /** The connection is the host's, which chooses these. */
-  setNoDelay(this: Socket) {
+  setNoDelay(this: NodeSocket) {
     return this;
   },
-  setKeepAlive(this: Socket) {
+  setKeepAlive(this: NodeSocket) {
     return this;
   },
   /** A connection ends with its invocation, and keeps no process alive. */
-  ref(this: Socket) {
+  ref(this: NodeSocket) {
     return this;
   },
-  unref(this: Socket) {
+  unref(this: NodeSocket) {
     return this;
   },
   address(): object {
     return {};
   },
-  resetAndDestroy(this: Socket) {
+  resetAndDestroy(this: NodeSocket) {
     return this.destroy();
   },
-  destroySoon(this: Socket) {
+  destroySoon(this: NodeSocket) {
     if (!this.writableEnded) this.end();
     if (this.writableFinished) this.destroy();
     else this.once('finish', () => void this.destroy());
@@ -189,7 +189,7 @@ defineClass('Socket', Socket, Duplex, {
     if (readable) return writable ? 'open' : 'readOnly';
     return writable ? 'writeOnly' : 'closed';
   },
-  _read(this: Socket) {
+  _read(this: NodeSocket) {
     whenConnected(this, () => {
       const reader = this._reader;
       reader?.read().then(
@@ -206,7 +206,7 @@ defineClass('Socket', Socket, Duplex, {
       );
     });
   },
-  _write(this: Socket, chunk: Uint8Array, _encoding: string, done: Done) {
+  _write(this: NodeSocket, chunk: Uint8Array, _encoding: string, done: Done) {
     whenConnected(this, () => {
       touch(this);
       this.bytesWritten += chunk.byteLength;
@@ -214,13 +214,13 @@ defineClass('Socket', Socket, Duplex, {
       else this._writer.write(chunk).then(() => done(), done);
     });
   },
-  _final(this: Socket, done: Done) {
+  _final(this: NodeSocket, done: Done) {
     whenConnected(this, () => {
       if (this._writer === undefined) done();
       else this._writer.close().then(() => done(), done);
     });
   },
-  _destroy(this: Socket, error: Error | null, done: Done) {
+  _destroy(this: NodeSocket, error: Error | null, done: Done) {
     this.connecting = false;
     if (this._timer !== undefined) stopTimer(this._timer);
     const { _reader: reader, _writer: writer } = this;
@@ -239,7 +239,7 @@ interface Timed {
 }
 
 /** @param events after 'connect', besides 'ready' */
-export function openWith(socket: Socket, web: WebSocket, events: readonly string[] = []): void {
+export function openWith(socket: NodeSocket, web: OpenSocket, events: readonly string[] = []): void {
   socket.connecting = true;
   socket.pending = true;
   adopt(socket, web);

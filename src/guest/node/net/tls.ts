@@ -8,15 +8,16 @@ import { isIP } from './addresses.ts';
 import {
   addressOf,
   type ConnectOptions,
+  type NodeSocket,
   normalizeConnect,
+  type OpenSocket,
   openWith,
   release,
   Socket,
   type SocketConstructor,
-  type WebSocket,
 } from './socket.ts';
 
-export interface TLSSocket extends Socket {
+export interface TLSSocket extends NodeSocket {
   encrypted: boolean;
   authorized: boolean;
   authorizationError: null;
@@ -70,7 +71,7 @@ export const TLSSocket = construct as unknown as SocketConstructor<TLSSocket> & 
 };
 
 /** Lets TLS take over the connection of a socket, when it is open and all was sent. */
-function upgrade(socket: TLSSocket, below: Socket, serverName: string | undefined): void {
+function upgrade(socket: TLSSocket, below: NodeSocket, serverName: string | undefined): void {
   socket.connecting = true;
   below.once('error', error => void socket.destroy(error as Error));
   const start = (): void => {
@@ -85,11 +86,11 @@ function upgrade(socket: TLSSocket, below: Socket, serverName: string | undefine
   else start();
 }
 
-function startTls(web: WebSocket, serverName: string | undefined): WebSocket {
+function startTls(web: OpenSocket, serverName: string | undefined): OpenSocket {
   return web.startTls(serverName === undefined ? {} : { expectedServerHostname: serverName });
 }
 
-function open(socket: TLSSocket, make: () => WebSocket): void {
+function open(socket: TLSSocket, make: () => OpenSocket): void {
   try {
     socket.once('connect', () => {
       socket.authorized = true;
