@@ -174,6 +174,11 @@ function respond(server: Server, request: Request, port: number): Promise<Respon
     req.url = `${url.pathname}${url.search}`;
     fillMessage(req, request);
     if (req.headers.host === undefined) req.headers.host = url.host;
+    // Libraries read a body only when a header announces it.
+    if (req._reader !== undefined && req.headers['content-length'] === undefined) {
+      req.headers['transfer-encoding'] = 'chunked';
+      req.rawHeaders.push('transfer-encoding', 'chunked');
+    }
     const res = new ServerResponse(req);
     res.socket = socket;
     res.connection = socket;
