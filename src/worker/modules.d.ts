@@ -112,7 +112,6 @@ declare module 'edgehost:sockets' {
   export function connect(address: string | SocketAddress, options?: SocketOptions): Socket;
 }
 
-<<<<<<< HEAD
 /** Not supported: the constructor throws (EDGE_NOT_SUPPORTED). */
 declare module 'cloudflare:email' {
   export class EmailMessage {
@@ -127,7 +126,8 @@ declare module 'cloudflare:workflows' {
   export class NonRetryableError extends Error {
     constructor(message?: string, name?: string);
   }
-=======
+}
+
 declare module 'edgehost:node' {
   /** The object `Server` of `node:http`. It listens on a port of the function, which no other code can reach. */
   interface NodeServer {
@@ -148,7 +148,6 @@ declare module 'edgehost:node' {
 
 declare module 'cloudflare:node' {
   export * from 'edgehost:node';
->>>>>>> 2cffc9a5 (node: http, https, net and tls)
 }
 
 declare module 'cloudflare:sockets' {

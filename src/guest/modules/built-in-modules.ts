@@ -9,12 +9,9 @@ import { workersModule } from './workers.ts';
 const MODULES: { readonly [Name in BuiltInName]: () => BuiltInExports<Name> } = {
   'edgehost:workers': workersModule,
   'edgehost:sockets': () => ({ connect }),
-<<<<<<< HEAD
   'cloudflare:email': () => ({ EmailMessage }),
   'cloudflare:workflows': () => ({ NonRetryableError }),
-=======
   'edgehost:node': serverModule,
->>>>>>> 2cffc9a5 (node: http, https, net and tls)
 };
 
 /** The object from which the text of a built-in module takes its exports. The host realm writes that text, and its own names into it. */

@@ -15,14 +15,11 @@ export const BUILT_IN_MODULES = {
     'waitUntil',
   ],
   'edgehost:sockets': ['connect'],
-<<<<<<< HEAD
   // Services that do not exist here: importing them is no error, so that the rest of a program runs, and their use is one.
   'cloudflare:email': ['EmailMessage'],
   'cloudflare:workflows': ['NonRetryableError'],
-=======
   /** Servers of node:http, see src/guest/node/http/server.ts. */
   'edgehost:node': ['handleAsNodeRequest', 'httpServerHandler'],
->>>>>>> 2cffc9a5 (node: http, https, net and tls)
 } as const;
 
 export type BuiltInName = keyof typeof BUILT_IN_MODULES;
