@@ -2,7 +2,6 @@
 import { toUSVString } from '../../web/base/idl.ts';
 import { TextDecoder, TextEncoder } from '../../web/encoding/encoding.ts';
 import { AbortController, type AbortSignal } from '../../web/scheduling/abort.ts';
-import { Buffer } from '../buffer/buffer.ts';
 import { checkNumber, checkObject, checkString, invalidArgType, invalidArgValue, outOfRange } from '../errors.ts';
 import { requireNode } from '../options.ts';
 import { callbackify, promisify } from './callbacks.ts';
@@ -98,6 +97,12 @@ function extend(target: object, source: unknown): object {
   return typeof source === 'object' && source !== null ? Object.assign(target, source) : target;
 }
 
+/** The module of buffers uses this one. */
+function isBuffer(value: unknown): boolean {
+  const { Buffer } = requireNode('buffer') as { readonly Buffer: { isBuffer(value: unknown): boolean } }; // it has this class
+  return Buffer.isBuffer(value);
+}
+
 const isNullish = (value: unknown): boolean => value === null || value === undefined;
 const hasType = (type: string) => (value: unknown) => typeof value === type;
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
@@ -119,7 +124,7 @@ export default {
   inspect,
   isArray: Array.isArray,
   isBoolean: hasType('boolean'),
-  isBuffer: Buffer.isBuffer,
+  isBuffer,
   isDate: types.isDate,
   isDeepStrictEqual: (a: unknown, b: unknown): boolean => isDeepEqual(a, b, 'strict'),
   isError: (value: unknown): boolean => value instanceof Error,
