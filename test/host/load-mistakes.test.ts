@@ -32,7 +32,12 @@ const SCRIPTS: readonly (readonly [string, string, string, RegExp])[] = [
     'EDGE_SCRIPT_THREW',
     /CommonJS is not loaded: bundle the function as an ES module/,
   ],
-  ['require()', `require('x'); ${PLAIN}`, 'EDGE_SCRIPT_THREW', /CommonJS is not loaded/],
+  [
+    'require()',
+    `require('x'); ${PLAIN}`,
+    'EDGE_SCRIPT_THREW',
+    /require\(\) finds Node's modules; import modules of the deployment, or bundle them/,
+  ],
   [
     'TypeScript',
     'export default { fetch(request: Request) {} }',
