@@ -21,7 +21,15 @@ test('cloudflare:workers is the same module, with the names of the hosted platfo
       other.WorkerEntrypoint === own.FunctionEntrypoint, other.RpcTarget === own.RpcTarget, other.env === own.env,
       Object.keys(own), Object.keys(other),
     ]) };`);
-  const own = ['FunctionEntrypoint', 'RpcTarget', 'StatefulObject', 'env', 'exports', 'waitUntil'];
+  const own = [
+    'FunctionEntrypoint',
+    'RpcTarget',
+    'StatefulObject',
+    'WorkflowEntrypoint',
+    'env',
+    'exports',
+    'waitUntil',
+  ];
   t.deepEqual(JSON.parse(await textOf(fn.fetch('http://x/'))), [
     true,
     true,
@@ -33,6 +41,7 @@ test('cloudflare:workers is the same module, with the names of the hosted platfo
       'RpcTarget',
       'StatefulObject',
       'WorkerEntrypoint',
+      'WorkflowEntrypoint',
       'env',
       'exports',
       'waitUntil',
