@@ -88,6 +88,6 @@ const { metafile } = await build({
   define: { 'process.nextTick': 'nextTick' },
   plugins: [ownPlace, realTimers],
 });
-// Two modules, since an import stands before all else of a module: what is missing is told before anything fails for it.
+// Imports run before the rest of a module. So the check is a module of its own, the first import, and names a missing file before anything fails.
 writeFileSync(`${OUT}/index.js`, "import '../package-files.js';\nexport * from './main.js';\n");
 writeFileSync(`${OUT}/LICENSES.txt`, licensesOf([metafile], '.'));

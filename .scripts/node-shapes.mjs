@@ -53,7 +53,7 @@ const LATER_MODULES = {
 
 /** Longer values, in JSON, such as the root certificates of TLS, are left out. */
 const MAX_VALUE = 20_000;
-/** What a value of Node's tells about itself or this machine: it is left out. */
+/** The values of these modules describe the machine that the table was made on. They are left out. */
 const NO_VALUES = new Set(['process', 'module', 'os']);
 
 /** Of the process: which members they have depends on what they are connected to. */

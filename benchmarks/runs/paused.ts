@@ -1,4 +1,4 @@
-/** Runs that are paused: what so many of them leave in the application's memory, and how long one takes to continue. */
+/** Runs that are paused: the memory of the application that ten thousand of them take, and how long one takes to continue. */
 import { join } from 'node:path';
 import process from 'node:process';
 import { setFlagsFromString } from 'node:v8';

@@ -22,7 +22,7 @@ export interface ToolCallTimes {
 }
 
 export async function toolCallTimes(account: Account): Promise<ToolCallTimes> {
-  // The clock of the application: that of the code is coarse.
+  // Measured by the application's clock, because the clock of the code is coarse.
   const times: number[] = [];
   const add = ({ a, b }: { readonly a: number; readonly b: number }): number => {
     times.push(performance.now());

@@ -4,7 +4,7 @@
 
 const TIMEOUT_MS = 120_000;
 
-/** What the scripted model says, step by step, by a word of the request, which may name a customer and an item. */
+/** The answers of the scripted model, step by step, chosen by a word of the request, which may name a customer and an item. */
 const SCRIPT = [
   {
     asked: /refund/i,

@@ -57,7 +57,7 @@ export function testAttacks(way: Way): void {
       test(`${way.subject} that tries ${attack.tries} is contained (${isolation})`, async t => {
         const arena = arenas.get(isolation);
         if (arena === undefined) throw new Error('No arena');
-        // What can cost its account the cell has one to itself: it may go on for a while after its invocation has ended, beside the next attack.
+        // An attack that can cost its account the cell has an account to itself: it may run on for a while beside the next attack.
         const isAlone = holds.kind === 'ended' && holds.codes.includes('EDGE_CELL_LOST');
         const account = isAlone ? arena.host.account('attacker-alone') : arena.attacker;
         const answer = await way.run(account, attack).catch((error: unknown) => {

@@ -60,7 +60,7 @@ test('no error that is made at the edge of the stack is of the host realm', t =>
   t.deepEqual([...leaks], []);
 });
 
-/** The modules of Node, what their functions and classes answer or throw, and what is on the prototypes of these classes. */
+/** The modules of Node, the answers and errors of their functions and classes, and the prototypes of these classes. */
 const NODE_SAMPLES = `(() => {
   const samples = [];
   const make = code => {

@@ -63,7 +63,7 @@ defineInterface(Navigator);
 export const navigator = new Navigator();
 isConstructing = false;
 
-/** As it was before the flag `enable_navigator_language`. */
+/** The value is the one from before the flag `enable_navigator_language`. */
 export function hideLanguage(): void {
   Reflect.deleteProperty(Navigator.prototype, 'language');
 }

@@ -30,7 +30,7 @@ export interface SessionHost {
 /** An estimate for a session with its timer and the promises of its order. */
 const SESSION_BYTES = 2048;
 
-/** The sessions of one sandbox. Only those are kept that have a realm, or a run that is not over. */
+/** The sessions of one sandbox. A session is kept while it has a realm, or a run that is not over. */
 export class Sessions {
   readonly #host: SessionHost;
   readonly #active = new Map<string, ActiveSession>();

@@ -12,7 +12,7 @@ function known(name: unknown): Encoding {
   return encoding;
 }
 
-/** As many whole characters as there is room for. */
+/** The text holds as many whole characters as there is room for. */
 function write(bytes: Bytes, text: string, offset: number, length: number, encoding: Encoding): number {
   let data = encode(text, encoding);
   if (data.length > length) {

@@ -1,6 +1,6 @@
 /**
- * The asynchronous context of the code that runs: a frame with the value of each AsyncLocalStorage. Only node:async_hooks creates frames. Until it does, the
- * host realm does nothing for them, and the functions of this module answer at once.
+ * The asynchronous context of the code that runs: a frame with the value of each AsyncLocalStorage. Frames are created by node:async_hooks alone. Before
+ * the first one, the host realm does nothing for them, and the functions of this module answer at once.
  *
  * The host realm keeps the frame of each promise, see src/isolate/async-context. It moves frames in and out of the slot, and looks at none.
  */

@@ -59,7 +59,7 @@ function fromCryptoKey(value: unknown): KeyObject {
 
 function exported([key, options]: readonly unknown[]): unknown {
   const object = keyIn(key);
-  // Only the classes of each type of key have it.
+  // The classes of each type of key have it, and their common class has not.
   const method: unknown = Reflect.get(object, 'export');
   if (typeof method !== 'function') throw new OpError('TypeError', 'The key cannot be exported');
   return Reflect.apply(method, object, options === undefined ? [] : [options]);
