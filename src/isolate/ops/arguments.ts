@@ -46,7 +46,12 @@ export function checkedInteger(value: unknown, min: number, max: number): number
   if (typeof value !== 'number' || !(value >= min && value <= max) || value !== Math.trunc(value)) {
     throw new OpError('RangeError', `The argument is not an integer from ${min} to ${max}`);
   }
-  return value;
+  return withoutNegativeZero(value);
+}
+
+/** Node's native code takes -0 for no integer, and ends the process for it (`zlib.crc32('', -0)`). */
+export function withoutNegativeZero(value: number): number {
+  return value + 0;
 }
 
 /** The length of a guest's byte array that is safe to read or fill now; its content may change at the next turn of the guest. */

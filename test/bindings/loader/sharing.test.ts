@@ -99,7 +99,7 @@ for (const isolation of ISOLATIONS) {
       globalThis.secret = 1; Object.prototype.polluted = 1; Array.prototype.toJSON = () => 'polluted';
       const code = js(\`const probe = Function.prototype.constructor;
         const tryRun = run => { try { return String(run()); } catch (error) { return 'refused'; } };
-        export default { async fetch(request, env) { return new Response([typeof process, typeof require, typeof globalThis.secret, typeof {}.polluted, typeof [].toJSON,
+        export default { async fetch(request, env) { return new Response([typeof process.mainModule, typeof require.main, typeof globalThis.secret, typeof {}.polluted, typeof [].toJSON,
           tryRun(() => probe('return process')()), tryRun(() => env.constructor.constructor('return process')()),
           tryRun(() => env.SELF.fetch.constructor('return process')()), tryRun(() => request.constructor.constructor('return this')().process)].join()); } }\`, { env: { SELF: env.SELF } });
       delete Array.prototype.toJSON;

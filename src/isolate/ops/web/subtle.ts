@@ -3,7 +3,7 @@
  * ranges of one copied array, and keys are numbers; see guest/web/crypto/subtle-arguments.ts for the other end.
  */
 import { createHash, webcrypto } from 'node:crypto';
-import { checkedText, copyIn, OpError } from '../arguments.js';
+import { checkedText, copyIn, OpError, withoutNegativeZero } from '../arguments.js';
 import type { Handles } from '../handles.js';
 import type { OpContext, OpSet } from '../op-set.js';
 import { Op } from '../table.js';
@@ -60,6 +60,7 @@ const METHODS: ReadonlySet<string> = new Set([
 
 export function subtleOps(context: OpContext, keys: Handles<webcrypto.CryptoKey>): OpSet {
   function decode(value: unknown, bytes: Uint8Array, depth: number): unknown {
+    if (typeof value === 'number') return withoutNegativeZero(value);
     if (typeof value !== 'object' || value === null) return value;
     if (depth > MAX_DEPTH) throw new OpError('DataError', 'The argument is nested too deep');
     if (Array.isArray(value)) return value.map(item => decode(item, bytes, depth + 1));

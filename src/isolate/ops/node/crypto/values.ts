@@ -3,7 +3,7 @@
  * bytes, or JSON with bytes in Base64 and descriptions of keys. See src/guest/node/crypto/calls.ts for the other end.
  */
 import { KeyObject, type webcrypto } from 'node:crypto';
-import { OpError } from '../../arguments.js';
+import { OpError, withoutNegativeZero } from '../../arguments.js';
 import type { Handles } from '../../handles.js';
 
 /** Options, the key in them, and its JWK or the encoding of a key. */
@@ -22,6 +22,7 @@ export function decodeArguments(list: unknown, bytes: Uint8Array, tables: KeyTab
 }
 
 function decode(value: unknown, bytes: Uint8Array, tables: KeyTables, depth: number): unknown {
+  if (typeof value === 'number') return withoutNegativeZero(value);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > MAX_DEPTH) throw new OpError('TypeError', 'The argument is nested too deep');
   if (Array.isArray(value)) return value.map(item => decode(item, bytes, tables, depth + 1));
@@ -31,7 +32,7 @@ function decode(value: unknown, bytes: Uint8Array, tables: KeyTables, depth: num
     const [start, length]: unknown[] = value.b;
     return bytes.subarray(Number(start), Number(start) + Number(length));
   }
-  if ('n' in value) return Number(value.n);
+  if ('n' in value) return withoutNegativeZero(Number(value.n));
   if ('i' in value) return BigInt(typeof value.i === 'string' ? value.i : 0);
   if ('u' in value) return undefined;
   // The function chooses the names: `__proto__` would set the prototype of a plain object.

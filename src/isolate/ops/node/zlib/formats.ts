@@ -1,7 +1,7 @@
 /** The formats of node:zlib: how each is made, and which bounds its options have. */
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
-import { OpError } from '../../arguments.js';
+import { OpError, withoutNegativeZero } from '../../arguments.js';
 
 export type ZlibStream = Transform & {
   readonly bytesWritten: number;
@@ -95,7 +95,7 @@ export function readOptions(format: Format, json: string, dictionary: Uint8Array
   const options: Record<string, unknown> = Object.create(null);
   for (const name of NUMBERS) {
     const value: unknown = Reflect.get(given, name);
-    if (value !== undefined) options[name] = value;
+    if (value !== undefined) options[name] = typeof value === 'number' ? withoutNegativeZero(value) : value;
   }
   if (dictionary !== undefined) options.dictionary = dictionary;
   const params: unknown = Reflect.get(given, 'params');
@@ -120,7 +120,7 @@ function checkedParams(format: Format, params: object): Record<string, unknown> 
         'ERR_OUT_OF_RANGE',
       );
     }
-    checked[key] = typeof value === 'boolean' ? value : Number(value);
+    checked[key] = typeof value === 'boolean' ? value : withoutNegativeZero(Number(value));
   }
   return checked;
 }
